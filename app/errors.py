@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class SightlineError(Exception):
-    """An error with a text for the user.
+    """An error whose text is shown to the user.
 
     Args:
-        reason: Why it failed, in plain words, without patient data.
+        reason: Cause of the failure, in plain words, without patient data.
         subject: What the error is about, usually a file's path. It is shown to the user, never
             logged.
         remedy: What the user can do about it.
@@ -34,21 +34,21 @@ class SightlineError(Exception):
 
 
 class UsageError(SightlineError):
-    """The command line or an argument of a tool is wrong."""
+    """Raised when the command line or an argument of a tool is wrong."""
 
     exit_code = 2
 
 
 class FileProblem(SightlineError):
-    """A file cannot be read, decoded, shown or written."""
+    """Raised when a file cannot be read, decoded, shown or written."""
 
 
 class WorkerDied(SightlineError):
-    """A worker process crashed, hung or ran out of memory."""
+    """Raised when a worker process has crashed, hung or run out of memory."""
 
 
 class Cancelled(Exception):
-    """The user cancelled the work; it is not reported as a failure."""
+    """Raised when the user cancels work; not reported as a failure."""
 
 
 def printable(text: str, *, lines: bool = False) -> str:

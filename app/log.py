@@ -23,7 +23,7 @@ _PATH = re.compile(
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger for a module, below the program's own root logger."""
+    """Return the logger of module `name`, a descendant of the program's logger "app"."""
     return logging.getLogger(name if name.startswith(_NAME) else f"{_NAME}.{name}")
 
 
@@ -41,7 +41,7 @@ def _short(match: re.Match[str]) -> str:
 
 
 def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Send the log to stderr, from `level` on, and to a rotating file if there is a `folder`."""
+    """Log `level` and above to stderr and, if `folder` is given, INFO and above to a file there."""
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False

@@ -35,10 +35,10 @@ def config_dir() -> Path:
 
 
 def site_policies() -> tuple[Path, ...]:
-    """Return the paths where an administrator's rules for tools may be; the files need not exist.
+    """Return the paths of files with an administrator's rules for tools; the files may be missing.
 
-    The environment variable SIGHTLINE_POLICY adds a file. It cannot replace another file, since
-    rules may only become stricter.
+    The environment variable SIGHTLINE_POLICY adds a path, but cannot replace the system-wide one,
+    since rules may only become stricter.
     """
     added = os.environ.get("SIGHTLINE_POLICY")
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
@@ -82,13 +82,13 @@ def log_dir() -> Path:
 
 
 def models_dir() -> Path:
-    """Return the folder for installed models: SIGHTLINE_MODELS, or `models` in the data folder."""
+    """Return the folder for installed models: $SIGHTLINE_MODELS, or `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
 
 
 def sessions_dir() -> Path:
-    """Return the folder that contains a folder per conversation; it is created if missing."""
+    """Return the folder with one subfolder per conversation; it is created if it is missing."""
     return _created(data_dir() / "sessions")
 
 
@@ -98,7 +98,7 @@ def audit_dir() -> Path:
 
 
 def audit_key_file() -> Path:
-    """Return the path of the file that has the audit log's key, or says that the keyring has it."""
+    """Return the path of the file with the audit log's key or a note that the keyring has it."""
     return config_dir() / "audit.key"
 
 

@@ -25,7 +25,7 @@ _AZURE_DOMAINS = (".openai.azure.com", ".cognitiveservices.azure.com", ".service
 
 
 def key_name(kind: str, url: str) -> str:
-    """Return the name of the key for a provider at an address, e.g. "openai@api.openai.com".
+    """Return the name of the key for provider `kind` at `url`, e.g. "openai@api.openai.com".
 
     A different scheme or port gives a different name, so a key entered for https is not sent
     unencrypted. The name is "" if the address has no host.
@@ -35,7 +35,7 @@ def key_name(kind: str, url: str) -> str:
 
 
 class Secrets:
-    """Stores and finds keys by their names from `key_name`. A slow keyring may take seconds."""
+    """Stores and finds keys for endpoints by name (see `key_name`); a call may take seconds."""
 
     def __init__(self) -> None:
         self._memory: dict[str, str] = {}
@@ -43,17 +43,17 @@ class Secrets:
         self._configured: frozenset[str] = frozenset()
 
     def configure(self, names: Iterable[str]) -> None:
-        """Set the key names of the endpoints in the settings.
+        """Set which endpoints are in the settings, given by the names of their keys.
 
-        The environment variables SIGHTLINE_OPENAI_KEY, SIGHTLINE_AZURE_KEY and
-        SIGHTLINE_ANTHROPIC_KEY hold keys for these only.
+        Keys in the environment variables SIGHTLINE_OPENAI_KEY, SIGHTLINE_AZURE_KEY and
+        SIGHTLINE_ANTHROPIC_KEY are used for these endpoints only.
         """
         self._configured = frozenset(names) - {""}
 
     def get(self, name: str, *, chosen: bool = False) -> str:
-        """Return a key, or "" if none is known.
+        """Return the key stored under `name`, or "" if none is known.
 
-        `chosen` treats the key's endpoint as one of those in the settings; see `configure`.
+        If `chosen`, the key's endpoint counts as one of those in the settings; see `configure`.
         """
         if not name:
             return ""
@@ -65,7 +65,7 @@ class Secrets:
         )
 
     def set(self, name: str, value: str) -> None:
-        """Store a key in the keyring or, if there is none, in memory until the program ends."""
+        """Store a key in the keyring or, if that fails, in memory until the program ends."""
         if not name:
             raise ValueError("a key needs the name of its host")
         if self.has_keyring:
@@ -108,7 +108,7 @@ class Secrets:
 
     @property
     def has_keyring(self) -> bool:
-        """Whether a real keyring answers; checked only once, since some keyrings take seconds."""
+        """Whether the system keyring works; checked only once, since some keyrings take seconds."""
         if self._keyring_works is None:
             try:
                 import keyring
@@ -125,7 +125,7 @@ class Secrets:
         return "the system keyring" if self.has_keyring else "memory, until Sightline closes"
 
     def variable_of(self, name: str) -> str:
-        """Return the environment variable with a key for an endpoint in the settings, or ""."""
+        """Return the name of the environment variable for `get(name, chosen=True)`, or ""."""
         return self._variable(name, configured=True)
 
     def _variable(self, name: str, *, configured: bool = False) -> str:

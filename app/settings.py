@@ -93,9 +93,9 @@ class ProviderSettings(_Part):
 
 
 class ModelSettings(_Part):
-    """The language model that answers. Keys are stored elsewhere: see app.secrets.
+    """The settings of all providers of language models; app.secrets stores the keys.
 
-    `kind` is the provider in use; the settings for the other providers are kept.
+    `kind` is the provider in use; the settings of the other providers are kept.
     """
 
     kind: Kind = "offline"
@@ -107,12 +107,12 @@ class ModelSettings(_Part):
     local: ProviderSettings = ProviderSettings(context_tokens=8_192)
 
     def of(self, kind: str) -> ProviderSettings:
-        """Return a provider's settings; for the offline planner, which has none, the defaults."""
+        """Return the settings of provider `kind`, or defaults if it has none, e.g. "offline"."""
         found = getattr(self, kind, None)
         return found if isinstance(found, ProviderSettings) else ProviderSettings()
 
     def with_provider(self, kind: Kind, fields: ProviderSettings | None = None) -> ModelSettings:
-        """Return a copy with another provider in use, and with new settings for it if given."""
+        """Return a copy that uses provider `kind`, with `fields` as its settings if given."""
         update: dict[str, Any] = {"kind": kind}
         if fields is not None and kind != "offline":
             update[kind] = fields
@@ -120,7 +120,7 @@ class ModelSettings(_Part):
 
 
 class LimitSettings(_Part):
-    """The limits of a run.
+    """The limits of a run, in which the assistant answers one question.
 
     Attributes:
         steps: Maximum number of requests to the language model.
@@ -129,8 +129,8 @@ class LimitSettings(_Part):
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
         minutes: Maximum duration, not counting the time in which the user is asked; 0 for no limit.
-        rules_first: Whether rules answer the questions of which they are certain, without a
-            language model.
+        rules_first: Whether fixed rules answer the questions that they are certain to understand,
+            without asking a language model.
     """
 
     steps: Annotated[int, Field(ge=1, le=200)] = 20
@@ -165,7 +165,7 @@ class _Rules(BaseModel):
 
 
 class ArgumentSettings(_Rules):
-    """A rule for one argument of a tool; a field that is absent sets no limit."""
+    """A rule and limits for one argument of a tool; an absent field sets no limit."""
 
     rule: Rule | None = None
     longest: _Count | None = None
@@ -176,14 +176,14 @@ class ArgumentSettings(_Rules):
 
 
 class HostSettings(_Rules):
-    """The hosts to which tools may send data: names, "*.name" or networks."""
+    """The hosts to which tools may and may not send data: names, "*.name" or networks."""
 
     allow: list[_Name] = []
     deny: list[_Name] = []
 
 
 class FolderSettings(_Rules):
-    """The folders to which tools may write."""
+    """The folders to which tools may and may not write."""
 
     allow: list[_Folder] = []
     deny: list[_Folder] = []
@@ -201,9 +201,9 @@ class SizeSettings(_Rules):
 class PolicySettings(_Part):
     """The user's own rules for tools, which can only make the policy stricter.
 
-    A part of the file that cannot be understood makes the rules stricter, too: a rule counts as
-    "ask" for the tool or effect that it names, unusable hosts or folders forbid sending or writing,
-    and anything else makes every tool ask.
+    Invalid parts of the settings file make the rules stricter, too: an invalid rule counts as "ask"
+    for its tool or effect, invalid hosts forbid sending, invalid folders forbid writing, and
+    anything else that is invalid makes every tool ask.
 
     Attributes:
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
@@ -213,7 +213,7 @@ class PolicySettings(_Part):
         hosts: Hosts to which tools may send data.
         folders: Folders to which tools may write.
         sizes: Largest allowed sizes of arguments.
-        remember: Whether to offer the user a yes that is valid for the whole conversation.
+        remember: Whether the user is offered an answer that is valid for the whole conversation.
     """
 
     effects: dict[Effect, Rule] = {}
@@ -318,7 +318,7 @@ class Settings(_Part):
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
-    """Return the smallest and the largest allowed value for a number in the settings."""
+    """Return the smallest and the largest allowed value of the number `name` in settings `part`."""
     found: list[Any] = list(part.model_fields[name].metadata)
     least = next(item.ge for item in found if hasattr(item, "ge"))
     return least, next(item.le for item in found if hasattr(item, "le"))
@@ -355,7 +355,7 @@ def save(settings: Settings, path: Path) -> None:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one in the same folder, so that it is never half written."""
+    """Write `data` to a temporary file and rename that to `path`, which is never half written."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:

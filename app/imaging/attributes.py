@@ -30,10 +30,10 @@ class AttributeRow:
 
 
 def shortened(text: str) -> str:
-    """Return a text that ends in "…" if it had more than `MAX_TEXT` characters."""
+    """Return a text, cut to `MAX_TEXT` characters with a final "…" if it is longer."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def attribute_row(name: str, value: object) -> AttributeRow:
-    """Return a row for what a file without DICOM tags says, on one line and shortened."""
+    """Return the row for a named value in a non-DICOM file; the value is put on one short line."""
     return AttributeRow("", name, "", shortened(" ".join(str(value).split())))

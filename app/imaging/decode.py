@@ -72,7 +72,7 @@ class FrameCache:
     """Cache of decoded frames; not thread-safe by itself.
 
     Args:
-        budget: Limit of their total size in bytes. Only pinned frames may exceed it.
+        budget: Limit of the frames' total size in bytes, which only pinned frames may exceed.
     """
 
     def __init__(self, budget: int) -> None:
@@ -107,9 +107,9 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Add a frame, evicting others to make room; drop it if it does not fit and is not pinned.
+        """Add a frame, evicting others to make room; an unpinned frame that never fits is left out.
 
-        A frame that is already cached with this key is kept, since it may be in use.
+        If there is already a frame with this key, that frame stays, since it may be in use.
         """
         if key in self._frames:
             return
@@ -121,10 +121,10 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Pin the frames that a viewer shows or waits for, in place of those it pinned before.
+        """Pin the frames that the viewer `owner` shows or waits for, replacing its earlier pins.
 
-        They are not evicted once they are cached. Without keys, all pins of this viewer are
-        removed.
+        Pinned frames are not evicted once they are cached. If `keys` is empty, all pins of this
+        viewer are removed.
         """
         pins = frozenset(keys)
         if pins:
@@ -172,11 +172,10 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 
 
 def frame_timeout_s(instance: Instance) -> float:
-    """Return the time limit in seconds for decoding one frame; larger frames get more time.
+    """Return the time limit for decoding one frame: 10 to 60 s, more for larger frames.
 
-    It is at least five times the duration of the slowest codec (JPEG 2000: 110 ns per sample) plus
-    the time to read the file from a slow network drive, and at least 10 s, since the machine may be
-    busy.
+    Between these bounds, the limit is more than four times what the slowest codec needs (JPEG 2000:
+    110 ns per sample) plus the time to read the file from a slow network drive.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -185,7 +184,7 @@ def frame_timeout_s(instance: Instance) -> float:
 
 
 def key_of(instance: Instance, index: int) -> Key:
-    """Return the cache key of a decoded frame."""
+    """Return the cache key of frame `index` (from 0) of an instance."""
     return (*file_key(instance), index)
 
 
@@ -204,7 +203,7 @@ class Decoder:
     """Reads and decodes images in worker processes; thread-safe.
 
     Args:
-        workers: Number of decoding processes; by default one per two cores, but at least two.
+        workers: Number of decoding processes; by default one per two cores, but two to four.
         cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
             first.
         memory_limit_bytes: Limit on the address space of one process.
@@ -263,8 +262,8 @@ class Decoder:
                 reported as a `Problem`.
 
         Returns:
-            A future for the result. A bad file never makes it fail: each file that cannot be shown
-            is listed as a `Problem` in the result.
+            A future for the result. A bad file never makes the future fail: each file that cannot
+            be shown is listed as a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
@@ -272,11 +271,11 @@ class Decoder:
     def frame(
         self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE
     ) -> Future[Frame]:
-        """Decode one frame, or take it from the cache.
+        """Return a future for frame `index` (from 0) of an instance, decoded or from the cache.
 
-        Requesting a queued frame again can raise its priority. A request is dropped once all its
-        callers have cancelled it. The future fails with a `FileProblem` that names the file, the
-        reason and a remedy.
+        Requesting a queued frame again with a more urgent `priority` moves it forward. A request is
+        dropped once all its callers have cancelled it. The future fails with a `FileProblem` that
+        names the file, the reason and a remedy.
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
@@ -303,9 +302,9 @@ class Decoder:
         return mine
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Set the (image, frame from 0) pairs that a viewer shows or waits for.
+        """Pin the (image, frame from 0) pairs that the viewer `owner` shows or waits for.
 
-        The cache does not evict them. A call replaces only this viewer's pins.
+        The cache does not evict pinned frames. A call replaces the earlier pins of this viewer.
         """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
@@ -334,10 +333,11 @@ class Decoder:
     def reformat(
         self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """Return an instance whose frames are sections through a volume.
+        """Return an instance whose frames are sections in `plane` through a volume.
 
-        The volume is built first, so that `frame` returns sections without delay; the future fails
-        where that of `volume` does. `reformat.available_planes` lists the possible planes.
+        The volume is built first, so that `frame` then returns sections without delay. The future
+        fails with `FileProblem` if there is no volume. `reformat.available_planes` lists the planes
+        that are possible.
         """
         return self._volumes.reformat(source, plane, cancel)
 
@@ -354,7 +354,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return a small uint8 image [rows, columns(, 3)] whose longer side is `size`."""
+        """Return the middle frame as uint8 [rows, columns(, 3)]; no side is longer than `size`."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))
@@ -371,9 +371,9 @@ class Decoder:
         return self._object("layer_entry", instance, lambda reply: unpack(Layer, reply["layer"]))
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return what a segmentation, structure set or annotation draws on a frame of `target`.
+        """Return the shapes of a segmentation, structure set or annotation on a frame of an image.
 
-        `index` is the frame of that image, from 0.
+        `target` is the image, and `index` the number of its frame from 0.
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)

@@ -14,7 +14,7 @@ ULTRASOUND = "color3d_jpeg_baseline.dcm"
 
 
 def demo_paths() -> tuple[Path, Path]:
-    """Return the paths of the chest radiograph and of the ultrasound; nothing is downloaded.
+    """Return the paths of the demo's chest radiograph and ultrasound; nothing is downloaded.
 
     Raises:
         FileProblem: The pydicom-data package is not installed; the error says how to get it.

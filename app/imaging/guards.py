@@ -27,14 +27,14 @@ def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -
 
 
 class Unreadable(FileProblem):
-    """The file cannot be accessed, perhaps for a moment: a disk, network or permission error."""
+    """The file cannot be accessed now: a disk, network or permission error, perhaps temporary."""
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
     """Refuse a path that names a folder, a device, a pipe or an empty file.
 
     Raises:
-        FileProblem: It does.
+        FileProblem: The path names one of these.
     """
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")
@@ -72,7 +72,7 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
     """Refuse impossible image sizes before any memory is allocated.
 
     Raises:
-        FileProblem: The size is zero, negative or absurdly large.
+        FileProblem: A size is zero, negative or absurdly large, or `samples` is not 1, 3 or 4.
     """
     if rows <= 0 or columns <= 0:
         raise problem(path, f"the image has no pixels (it declares {columns} x {rows})", COPY_AGAIN)

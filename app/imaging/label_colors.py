@@ -40,7 +40,7 @@ class LabelColors:
         self._others: dict[str, int] = {}
 
     def of(self, label: str) -> int:
-        """Return the index assigned to a label, or the one it would be assigned next."""
+        """Return a label's index; for a new label, the index that `take` would assign to it."""
         place = self._fixed.get(label.strip().lower())
         if place is not None:
             return place % len(COLORS)
@@ -48,7 +48,7 @@ class LabelColors:
         return RESERVED + number % (len(COLORS) - RESERVED)
 
     def take(self, label: str) -> int:
-        """Return the index for a label, and assign it to that label if it has none yet."""
+        """Return a label's index; a new label is assigned the next one."""
         place = self.of(label)
         if label.strip().lower() not in self._fixed:
             self._others.setdefault(label, len(self._others))

@@ -23,7 +23,7 @@ class ImageReferences:
         self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
 
     def for_objects(self, objects: Iterable[Instance]) -> Self:
-        """Return references for other objects, reusing the sets built so far.
+        """Return the references of the given objects, reusing the sets that this instance holds.
 
         May run on any thread.
         """
@@ -33,11 +33,11 @@ class ImageReferences:
         return made
 
     def covers(self, objects: Sequence[Instance]) -> bool:
-        """Return whether the sets held are those of exactly the given objects."""
+        """Return whether this instance holds the sets of exactly the given objects."""
         return self._sets.keys() == {id(one) for one in objects}
 
     def refers(self, one: Instance, sop_instance_uid: str) -> bool:
-        """Return whether an object refers to an image; without a set, the object is searched."""
+        """Return whether object `one` refers to an image; slower if there is no set for `one`."""
         known = self._sets.get(id(one))
         return sop_instance_uid in (known[1] if known is not None else one.references)
 
@@ -52,7 +52,7 @@ def layers_for(
 
     Objects that refer to the image come first, then those that share its frame of reference and its
     study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
-    `named_by` are the objects' references, if their sets have already been built.
+    `named_by` holds the objects' references as sets, if these have already been built.
     """
     named: list[Instance] = []
     near: list[Instance] = []

@@ -35,7 +35,7 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What an object draws over images: items in file order, and warnings for the user."""
+    """The items that an object such as a segmentation draws over images, in file order."""
 
     instance: Instance
     title: str
@@ -77,7 +77,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """What a layer draws on one frame of an image, in drawing order; this may be nothing.
+    """The shapes that a layer draws on one frame of an image, in drawing order; may be empty.
 
     Attributes:
         warnings: Warnings for the user, e.g. "resampled from another pixel grid".

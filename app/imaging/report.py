@@ -49,7 +49,7 @@ class ReportNode:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole report.
+    """A structured report or key object selection as a tree of content items.
 
     Attributes:
         title: Title of the document, e.g. "CT Abdomen Report".

@@ -40,7 +40,7 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """The used part of `app.agent.loop.runner.AgentRunner`, whose imports lead to parsers."""
+    """The methods of `app.agent.loop.runner.AgentRunner` that are used here."""
 
     def start(self) -> None: ...
     def ask(self, question: Any) -> str: ...
@@ -72,7 +72,7 @@ class AgentThread(QObject):
 
     Attributes:
         run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
-            outdated progress reports are left out, so `seq` may skip numbers.
+            outdated progress reports are left out, so the events' `seq` may skip numbers.
     """
 
     run_event = Signal(object)
@@ -112,7 +112,7 @@ class AgentThread(QObject):
 
     @property
     def stopping(self) -> str:
-        """How the current run is being stopped: "", "now" or "after_tool"."""
+        """How the current run is being stopped: "now" or "after_tool"; "" if it is not."""
         return self._stopping
 
     @property
@@ -121,11 +121,11 @@ class AgentThread(QObject):
         return tuple(self._pending)
 
     def is_idle(self) -> bool:
-        """Return whether nothing is running, queued or waiting to be delivered."""
+        """Return whether nothing is running, no question is queued and no event awaits delivery."""
         return self._current is None and not self._pending and not self._inbox
 
     def ask(self, text: str, thread: Any) -> Question:
-        """Send a question, or queue it while another one runs."""
+        """Send a question in the conversation `thread`, or queue it while another question runs."""
         try:
             request = self._make_request(text, thread)
         except SightlineError as error:
@@ -137,7 +137,7 @@ class AgentThread(QObject):
         return question
 
     def remove(self, number: int) -> None:
-        """Remove a question from the queue; does nothing if it is already running."""
+        """Remove the question `number` from the queue; does nothing if it is already running."""
         self._pending = [item for item in self._pending if item.number != number]
         self.changed.emit()
 
@@ -163,7 +163,7 @@ class AgentThread(QObject):
             self._runner.resolve(approval_id, decision)
 
     def close(self) -> None:
-        """Stop everything and join the thread; no event is delivered afterwards."""
+        """Stop the run, clear the queue and end the runner; no event is delivered afterwards."""
         if self._closed:
             return
         with self._lock:
@@ -174,7 +174,7 @@ class AgentThread(QObject):
         self._runner.close()
 
     def receive(self, event: RunEvent) -> None:
-        """Take an event from the runner; any thread may call it."""
+        """Queue an event of the runner for delivery; may be called on any thread."""
         with self._lock:
             if self._closed:
                 return

@@ -24,7 +24,7 @@ these waits would add up to stalls.
 
 
 def needs_offscreen() -> bool:
-    """Return whether there is no display to open a window on; always False except on Linux."""
+    """Return True if, on Linux, there is no display and QT_QPA_PLATFORM is not set."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return False
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -10,7 +10,7 @@ from app.imaging.types import Content, Series
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """The icon and the names for a kind of content."""
+    """The icon, the singular and the plural name of a kind of content."""
 
     icon: str  # where there is no thumbnail
     one: str
@@ -32,12 +32,12 @@ CONTENT_NAMES = {
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun, e.g. "1 image", "2,000 images"."""
+    """Return a count with its noun, e.g. "2,000 images"; the plural is `many` or `one` + "s"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def amount(series: Series) -> str:
-    """Return what a series contains, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
+    """Return the size of a series as text, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     name, count = CONTENT_NAMES[series.content], len(series.instances)
     frames = frame_count(series.instances)
     match series.content:

@@ -21,7 +21,7 @@ _log = get_logger(__name__)
 class DaemonTasks:
     """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Results come on the GUI thread; none after `close`, or once `owner` is deleted.
+    Results are delivered on the GUI thread, but not after `close` or once `owner` is deleted.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:

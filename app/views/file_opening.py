@@ -43,7 +43,7 @@ class _Scan:
 
 
 class FileOpening(QObject):
-    """Scans what the user opens and adds it to the workspace."""
+    """Scans the files and folders that the user opens, and adds the results to the workspace."""
 
     opened = Signal(object)  # the ScanResult, when the workspace has it
 
@@ -64,7 +64,7 @@ class FileOpening(QObject):
         return bool(self._running)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
-        """Start to open files and folders; returns immediately."""
+        """Start to open files and folders, and return immediately."""
         if not paths:
             return
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
@@ -84,7 +84,7 @@ class FileOpening(QObject):
         )
 
     def stop(self) -> None:
-        """Stop all scans at the user's request; the results found so far stay open."""
+        """Stop all scans; if results were found so far, tell the user that they stay open."""
         kept = any(scan.grown for scan in self._running)
         self.cancel()
         if kept:
@@ -93,7 +93,7 @@ class FileOpening(QObject):
             )
 
     def cancel(self) -> None:
-        """Stop all scans."""
+        """Stop all scans, without telling the user."""
         for scan in self._running:
             scan.cancel.cancel()
         self._running.clear()
@@ -178,7 +178,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Opens files dropped anywhere on a window, its text fields too; `middle` shows a mark."""
+    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover."""
 
     def __init__(
         self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]

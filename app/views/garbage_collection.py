@@ -19,7 +19,7 @@ _NEVER = 2**31 - 1
 
 @cache
 def freeze_startup_objects() -> None:
-    """Exempt the objects created at start-up, such as modules, from garbage collection; only once.
+    """Exempt the objects that exist at the first call, e.g. modules, from garbage collection.
 
     Modules and classes stay in memory until the program ends anyway.
     """
@@ -28,7 +28,7 @@ def freeze_startup_objects() -> None:
 
 
 class CollectionPause:
-    """Suspends full collections during a scan; only one object may be active at a time.
+    """Suspends full garbage collections during a scan; only one pause may be active at a time.
 
     Every `begin` must be followed by `end`, even after an error.
     """
@@ -43,7 +43,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; from `MANY` open instances on, exempt all current objects."""
+        """Resume full collections; with at least `MANY` open `instances`, freeze all objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

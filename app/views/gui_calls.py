@@ -34,5 +34,5 @@ class GuiCalls(QObject):
 
 @cache
 def gui_calls() -> GuiCalls:
-    """Return the only `GuiCalls`; the first call must be made on the GUI thread."""
+    """Return the shared `GuiCalls` object; the first call must be made on the GUI thread."""
     return GuiCalls()

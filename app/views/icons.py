@@ -70,7 +70,7 @@ class _SvgEngine(QIconEngine):
 
 
 def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """Return an icon of resources/icons, e.g. "folder-open"; `on_tint` is for a button that is on.
+    """Return the icon `name` of resources/icons; its colour is `on_tint` in a button that is on.
 
     Raises:
         FileNotFoundError: There is no such icon.
@@ -80,18 +80,18 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
 
 
 def preload(*names: str) -> None:
-    """Read icons before they are painted, since a paint event should not wait for a disk."""
+    """Read icons from disk in advance, so that no paint event waits for the disk."""
     for name in names:
         _renderer(name, THEME.text_muted)
 
 
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
-    """Draw an icon as vectors, sharp at any density."""
+    """Draw an icon into `rect` in the colour `tint`, sharp at any pixel density."""
     _renderer(name, tint).render(painter, QRectF(rect))
 
 
 def pixmap(
     name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
 ) -> QPixmap:
-    """Return an icon as a pixmap of `size` logical px, at the screen's pixel `ratio`."""
+    """Return an icon as a pixmap of `size` logical px, with `ratio` physical px per logical px."""
     return icon(name, tint).pixmap(QSize(size, size), ratio)

@@ -21,7 +21,7 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class LayerLoading(QObject):
-    """Keeps the workspace's layers in step with the canvas, and shows objects on their images."""
+    """Reads layers (e.g. segmentations) and presentation states for the shown image."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class LayerLoading(QObject):
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
-        """Show an object on the first open image it refers to; return False if none is open."""
+        """Show a DICOM object, e.g. a SEG, on an open image it refers to; False if none is open."""
         target = self._workspace.image_of(instance)
         if target is None:
             return False
@@ -79,7 +79,7 @@ class LayerLoading(QObject):
         return True
 
     def apply(self, instance: Instance | None) -> None:
-        """Apply a presentation state to the shown image; None removes it."""
+        """Apply a presentation state to the shown image; None removes the applied one."""
         self._applying = instance
         if instance is None:
             self._workspace.present(None)

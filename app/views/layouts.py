@@ -57,7 +57,7 @@ def _fill(layout: QBoxLayout, *parts: LayoutPart, spacing: int, margins: Margins
 
 
 def icon_row(mark: QWidget, content: QWidget | QLayout, spacing: int = 10) -> QHBoxLayout:
-    """Return a layout with an icon to the left of the content, at its top."""
+    """Return a layout with the icon `mark` to the left of the content, aligned at the top."""
     layout = row(mark, (content, 1), spacing=spacing)
     layout.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
     return layout

@@ -32,7 +32,7 @@ Opened = Callable[[], Sequence[Instance]]
 
 
 class Loader:
-    """Answers the viewport's requests and fetches data for lists and pages."""
+    """Loads frames for the viewport, and thumbnails, reports, volumes and scans for other views."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Loader:
         viewport.image_changed.connect(self._image_changed)
 
     def close(self) -> None:
-        """Cancel all requests."""
+        """Cancel all requests for frames."""
         self._let_go()
 
     def _image_changed(self) -> None:
@@ -114,7 +114,7 @@ class Loader:
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
     ) -> Future[Thumbnail]:
-        """Fetch a thumbnail of at most `size` px; cancel the future if it is no longer needed."""
+        """Pass a thumbnail of at most `size` px to `done`; the returned future can be cancelled."""
         future = self._decoder.thumbnail(instance, size)
         self._background.watch(future, done, failed)
         return future
@@ -122,7 +122,7 @@ class Loader:
     def report(
         self, instance: Instance, done: Callable[[Report], object], failed: OnError
     ) -> Future[Report]:
-        """Fetch a report; cancel the future if it is no longer needed."""
+        """Read an instance's report and pass it to `done`; the returned future can be cancelled."""
         future = self._decoder.report(instance)
         self._background.watch(future, done, failed)
         return future
@@ -130,7 +130,7 @@ class Loader:
     def planes(
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
-        """Find the planes that a series can be shown in, on a thread: many headers are compared."""
+        """Pass the planes in which `source` can be shown to `done`; they are found on a thread."""
         self._background.submit(partial(available_planes, source), done)
 
     def reformat(
@@ -142,7 +142,7 @@ class Loader:
         done: Callable[[Instance], object],
         failed: OnError,
     ) -> None:
-        """Assemble the volume of a series and deliver its sections in a plane to `done`."""
+        """Cut the volume of a series along `plane`; pass the sections to `done` as an instance."""
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
@@ -155,7 +155,7 @@ class Loader:
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
 
     def forget(self, studies: Sequence[Study]) -> None:
-        """Discard cached data of closed studies, on a thread: they may have 100,000 files."""
+        """Discard cached data of closed studies, on a thread since they may have 100,000 files."""
         # Instances never made from the index cannot be cached.
         every = (loaded_instances(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
@@ -167,7 +167,7 @@ class Loader:
         done: Callable[[Sequence[AttributeRow]], object],
         failed: OnError,
     ) -> None:
-        """Fetch all attributes of a file."""
+        """Read all attributes of an instance's file and pass them to `done`."""
         self._background.watch(self._decoder.attributes(instance), done, failed)
 
     def scan(
@@ -180,7 +180,7 @@ class Loader:
         failed: OnError,
         opened: Opened,
     ) -> None:
-        """Find images in files and folders; `found` is called with the results so far.
+        """Find images in files and folders; call `found` with the results so far, `done` with all.
 
         `opened` is called on another thread and returns the open instances; copies of these
         instances are left out of the results.
@@ -211,7 +211,7 @@ AHEAD_BYTES = CACHE_BYTES // 4
 
 
 class Prefetching:
-    """Requests the frames around the shown one, and cancels requests for frames left behind.
+    """Requests the frames near the shown one in advance, and cancels requests for other frames.
 
     Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
     """

@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
     """The program's main window, which shows a workspace.
 
     Args:
-        decoder: Reads images in worker processes; closed by its owner.
+        decoder: Reads images in worker processes; the window does not close it.
         layout_file: File that stores the window layout. None for the default: a file in the user's
             settings folder, or no file if Qt draws into memory.
     """
@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
 
     @property
     def has_assistant(self) -> bool:
-        """Whether the window has a chat that can be asked."""
+        """Whether the window has a chat with the assistant."""
         return isinstance(self.chat, ChatDock)
 
     def segment_marked(self) -> None:
@@ -360,7 +360,7 @@ class ModelHostButton(QPushButton):
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Set the model that answers the next question, and its host; "" for this machine."""
+        """Set the model that answers the next question, and its host ("" for this machine)."""
         self._model, self._host = name, remote_host
         self._show()
 
@@ -427,7 +427,7 @@ _DOCK_ICONS = {
 
 
 class WindowDocks(QObject):
-    """Puts the panels, by their names in `_DOCK_ICONS`, into docks around `middle`."""
+    """Puts panels, given by the names of their docks, into docks around the widget `middle`."""
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
@@ -466,7 +466,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
 
     def default_sizes(self) -> None:
-        """Set the dock sizes of a window without a saved layout, once the window is laid out."""
+        """Set the default dock sizes; call once the window is shown, if no layout was restored."""
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
@@ -514,7 +514,7 @@ class WindowDocks(QObject):
 
 
 def save_layout(window: QMainWindow, path: Path) -> None:
-    """Write a window's geometry and docks to an INI file; does nothing if it is not writable."""
+    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
@@ -522,7 +522,7 @@ def save_layout(window: QMainWindow, path: Path) -> None:
 
 
 def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore what `save_layout` wrote; return False if it is missing, damaged or older."""
+    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated."""
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     geometry, state = (
         QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

@@ -247,7 +247,7 @@ class MainActions:
         return bar
 
     def refresh(self) -> None:
-        """Enable and check the actions according to the current state of the models."""
+        """Enable and check the actions according to the state of the canvas and the workspace."""
         canvas, workspace = self._canvas, self._workspace
         has_image, scroll = canvas.picture is not None, canvas.scroller
         has_window = canvas.shown_window is not None
@@ -299,7 +299,7 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 
 
 class PresetMenu(QMenu):
-    """The menu of windows: the image's own VOI windows and LUTs, automatic, and by modality."""
+    """The menu of grey windows: the image's own (VOI), an automatic one, those of the modality."""
 
     def __init__(self, canvas: Canvas, parent: QWidget) -> None:
         super().__init__("Window presets", parent)
@@ -347,7 +347,7 @@ class PlaneMenu(QMenu):
         self.refresh()
 
     def attach(self, button: QToolButton) -> None:
-        """Make a button open the menu; its text becomes the name of the shown plane."""
+        """Make a button open the menu and show the name of the shown plane as its text."""
         self._button = button
         button.setMenu(self)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -398,7 +398,7 @@ class HeatmapMenu(QMenu):
 
 
 class Toolbar(QToolBar):
-    """The toolbar. In a narrow window, buttons lose their texts, then move behind an arrow."""
+    """The toolbar. In a narrow window, buttons lose their texts, then move into a pop-up menu."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__("Toolbar", parent)

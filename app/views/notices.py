@@ -46,7 +46,7 @@ Action = tuple[str, Callable[[], object]]
 
 
 class Notice(QFrame):
-    """One notice, all plain text; `tone` is "error", "warning" or "info"."""
+    """A message in plain text with an optional button; `tone` is "error", "warning" or "info"."""
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ class PackTexts:
         return declared or words_of(tool) or "Tool"
 
     def icon(self, tool: str) -> str:
-        """Return the name of a tool's icon; the wrench if it declares no icon or a missing one."""
+        """Return the name of a tool's icon, or "wrench" if it is not declared or not found."""
         spec = self._specs.get(tool)
         name = PurePath(spec.icon).name if spec is not None else ""
         known = bool(name) and (paths.resources_dir() / "icons" / f"{name}.svg").is_file()

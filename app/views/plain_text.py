@@ -17,21 +17,21 @@ _WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
 
 
 def clean(text: str) -> str:
-    """Return `text` with one kind of line break and without control and direction characters.
+    """Return `text` with uniform line breaks; control and direction characters become U+FFFD.
 
-    A text document would take such characters for structure; each is replaced by U+FFFD.
+    A text document would take such characters for structure.
     """
     return _HARMFUL.sub("\ufffd", _LINE_ENDS.sub("\n", text))
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Return `text` cleaned, on one line and cut to `limit` characters."""
+    """Return `text` cleaned by `clean`, on one line and cut to `limit` characters."""
     flat = " ".join(clean(text[: limit * 4]).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def breakable(text: str) -> str:
-    """Return `text` with places for line breaks in long words such as paths and UIDs."""
+    """Return `text` with zero-width spaces as possible line breaks in long words, e.g. paths."""
     return _LONG_WORD.sub(lambda word: _WORD_PART.sub("\\g<0>\u200b", word[0]), text)
 
 
@@ -43,5 +43,5 @@ def tooltip(text: str) -> str:
 
 
 def menu_text(text: str) -> str:
-    """Return `text` for an action or a button, where a single "&" would mark a shortcut key."""
+    """Return `text` on one line with each "&" doubled, as Qt needs it for actions and buttons."""
     return one_line(text).replace("&", "&&")

@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupRequest:
-    """What the command line asks the window to do."""
+    """The files to open, question to ask and screenshot to save, given on the command line."""
 
     paths: Sequence[Path] = ()
     ask: str = ""  # question for the chat once the files are shown
@@ -38,7 +38,7 @@ class StartupRequest:
 
 
 class StartupActions(QObject):
-    """Performs the requested actions one after the other, without blocking the window."""
+    """Performs the actions of a `StartupRequest` one by one, without blocking the window."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued pain
 def settle(
     busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
 ) -> QTimer:
-    """Call `done(True)` once nothing is pending, or `done(False)` after `timeout_s`.
+    """Call `done(True)` once `busy()` stays False for a while, or `done(False)` after `timeout_s`.
 
     Returns:
         The timer that calls `busy`; stop it to cancel the wait.
@@ -153,7 +153,7 @@ def settle(
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return a shown window's contents; `ratio` is physical px per logical, None the screen's."""
+    """Return a picture of a window with `ratio` (None: the screen's) physical px per logical px."""
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
     size = QSizeF(window.size()) * scale

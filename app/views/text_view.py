@@ -60,7 +60,7 @@ class PlainTextBrowser(QTextBrowser):
         return None
 
     def doSetSource(self, name: QUrl, kind: Any = None) -> None:
-        """Ignore navigation."""
+        """Do nothing, so that the view never navigates."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """Return the selection as plain text only."""
@@ -123,7 +123,7 @@ class TextView(PlainTextBrowser):
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start, so that it does not move with text inserted later."""
+        """Move the caret to the start unless it is in use, so that later text does not move it."""
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -132,7 +132,7 @@ class TextView(PlainTextBrowser):
             self.verticalScrollBar().setValue(value)
 
     def focused_link(self) -> QRect:
-        """Return the rectangle of the link with the keyboard focus; an empty one if none has it."""
+        """Return the rectangle of the link with the keyboard focus, empty if there is none."""
         cursor = self.textCursor()
         if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
             return QRect()
@@ -157,7 +157,7 @@ class TextView(PlainTextBrowser):
         painter.end()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Pass the wheel on to the conversation unless this view scrolls its own text."""
+        """Scroll this view if it scrolls its own text; otherwise leave the event to its parent."""
         if self.verticalScrollBar().maximum() > 0 and self._max_height:
             super().wheelEvent(event)
         else:
@@ -193,7 +193,7 @@ class TextView(PlainTextBrowser):
 def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
     """Return a view that shows text from an outside source literally.
 
-    `tone` is the value of the property that the style sheet uses.
+    `tone` selects the colour in the style sheet; `name` is for screen readers.
     """
     view = TextView(max_height=max_height)
     view.setProperty("tone", tone)

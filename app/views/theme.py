@@ -13,7 +13,7 @@ from app.imaging.label_colors import COLORS
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Design tokens. Colours are #RRGGBB."""
+    """The colours of the interface and of annotations, as #RRGGBB."""
 
     canvas: str = "#000000"  # behind images: true black, as on a diagnostic display
     window: str = "#0d1014"  # window background, and the gaps between panels
@@ -38,13 +38,13 @@ class Theme:
     annotation: tuple[str, ...] = COLORS  # by `LabelColors`
 
     def annotation_color(self, index: int) -> str:
-        """Return the colour for a label's index; colours repeat after the last."""
+        """Return the colour for a label's index (from 0); colours repeat after the last one."""
         return self.annotation[index % len(self.annotation)]
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Type scale in px at 100% scaling; the font family falls back to the system's."""
+    """The font families, and the font sizes in px at 100% display scaling."""
 
     family: str = "Inter"
     mono: str = "JetBrains Mono"
@@ -57,7 +57,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Spacing scale in px."""
+    """The spacings, corner radii and icon size in px."""
 
     xs: int = 4
     s: int = 8

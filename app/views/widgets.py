@@ -112,7 +112,7 @@ def tool_button(
 def push_button(
     text: str, action: Callable[[], object], *, primary: bool = False, icon_name: str = ""
 ) -> QPushButton:
-    """Return a button with a text; each view has at most one primary button."""
+    """Return a button that calls `action`; a view should have at most one `primary` button."""
     button = QPushButton(text)
     if icon_name:
         tint = THEME.accent_text if primary else THEME.text_muted
@@ -124,7 +124,7 @@ def push_button(
 
 
 class RowModel(QAbstractTableModel):
-    """The rows of a table; subclasses name the columns and describe a cell in `data`."""
+    """A table model that stores rows; subclasses set `columns` and return cells from `data`."""
 
     columns: tuple[str, ...] = ()
 
@@ -180,14 +180,14 @@ class RowTable(QTableView):
 
 
 def rule() -> QFrame:
-    """Return a thin line that separates parts."""
+    """Return a thin line that separates parts of a page."""
     line = QFrame()
     line.setProperty("rule", True)
     return line
 
 
 class IconLabel(QLabel):
-    """An icon as a label, sharp on every screen."""
+    """A label that shows an icon, sharp at any pixel density."""
 
     def __init__(self, name: str, size: int = SPACE.icon, tint: str = THEME.text_muted) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ class ProgressRow(QFrame):
         self.hide()
 
     def set_progress(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Show a text and the progress; if there is no total, the bar is only animated."""
+        """Show a text and the progress; a `total` of 0 means unknown: the bar is only animated."""
         self.text.setText(text)
         self._bar.setRange(0, total)
         self._bar.setValue(done)

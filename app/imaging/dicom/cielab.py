@@ -26,9 +26,9 @@ def color_from_cielab(values: Sequence[float]) -> RGB | None:
     """Convert a Recommended Display CIELab Value to sRGB (PS3.3 C.10.7.1.1).
 
     Args:
-        values: L*, a* and b* as 16-bit numbers. For L*, 0 to 65535 stands for 0 to 100; for a* and
-            b*, it stands for -128 to 127 (0x8080 is 0). The white point is taken to be D50, as in
-            ICC profiles. Some writers use D65, which differs by a few levels.
+        values: L*, a* and b* as 16-bit numbers: 0 to 65535 stands for 0 to 100 in L*, and for -128
+            to 127 in a* and b* (0x8080 is 0). The white point is taken to be D50, as in ICC
+            profiles. Some writers use D65, which differs by a few levels.
 
     Returns:
         Red, green and blue, 0 to 255, clipped to the gamut of sRGB; None if the value is invalid.

@@ -59,7 +59,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode any JPEG or JPEG-LS variant; the code stream's start of frame tells which."""
+    """Decode a frame in the variant of JPEG or JPEG-LS that its start-of-frame marker names."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -111,12 +111,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode JPEG 2000 or HTJ2K; the library reverses the colour transforms."""
+    """Decode a JPEG 2000 or HTJ2K frame; colour transforms of the code stream are undone."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode High-Throughput JPEG 2000; OpenJPH decodes samples that are too wide for OpenJPEG."""
+    """Decode a High-Throughput JPEG 2000 frame: by OpenJPH if grey above 16 bits, else OpenJPEG."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -126,7 +126,7 @@ def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode JPEG XL, including recompressed JPEG; colour comes out as RGB."""
+    """Decode a JPEG XL frame, including JPEG recompressed as JPEG XL; colour becomes RGB."""
     import imagecodecs
 
     array: Array = imagecodecs.jpegxl_decode(data)
@@ -170,12 +170,12 @@ def decode_deflated(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Return the bytes of a fragment that holds one frame in the native encoding (PS3.5 A.4.11)."""
+    """Return the samples of a fragment that holds one uncompressed frame (PS3.5 A.4.11)."""
     return words_of(data, layout), layout.photometric
 
 
 def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Decoded:
-    """Decode a single frame with one of pydicom's decoders."""
+    """Decode the frame in `data` with pydicom's decoder for the transfer syntax `syntax`."""
     options: dict[str, Any] = dict(as_pixel_options(header.dataset))
     options |= {
         "transfer_syntax_uid": syntax,
@@ -202,10 +202,10 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
 
 
 def fit_words(array: Array, layout: Layout) -> Array:
-    """Convert a decoder's result to unsigned words of the declared size.
+    """Convert a decoded frame to unsigned words of `layout.word_bytes` bytes.
 
     Raises:
-        ValueError: The shape is not the declared one, or values are too large for the size.
+        ValueError: Values are not integers or too large, or the shape is not as declared.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -218,7 +218,7 @@ def fit_words(array: Array, layout: Layout) -> Array:
 
 
 def check_shape(array: Array, layout: Layout) -> Array:
-    """Return the array; raise ValueError unless its shape is [rows, columns(, samples)]."""
+    """Return the array unchanged; raise ValueError if its shape is not as declared in `layout`."""
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
         raise ValueError(f"decoded {array.shape} instead of {expected}")
@@ -261,7 +261,7 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """Return a transfer syntax's name in PS3.6, its UID if unknown, or words for an invalid one."""
+    """Return a transfer syntax's name; its UID if unknown, "of an unknown kind" if invalid."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:
@@ -284,13 +284,13 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Keep only the bits of decoded words that form the value, sign-extended for signed pixels."""
+    """Return the pixel values in words, i.e. without unused bits, in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode like `decode`, but keep all bits of each word, since unused bits may hold overlays."""
+    """Decode frame `index` like `decode`, but keep each word's unused bits: maybe overlays."""
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
@@ -520,7 +520,7 @@ def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -
 
 
 def to_image(flat: Array, layout: Layout) -> Array:
-    """Return a flat array of samples as an image; colour samples are interleaved by pixel."""
+    """Return flat samples reshaped to [rows, columns] or, for colour, [rows, columns, samples]."""
     rows, columns, samples = layout.rows, layout.columns, layout.samples
     if flat.size != rows * columns * samples:
         raise ValueError(f"{flat.size} samples for {columns} x {rows} x {samples}")
@@ -558,7 +558,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Keep only the bits of `words_of` that form the value, sign-extended for signed pixels."""
+    """Return the pixel values in words: unused bits are removed, signed values sign-extended."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

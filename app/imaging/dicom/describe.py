@@ -60,7 +60,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return rescale slope and intercept (PS3.3 C.11.1); of a dose grid, Dose Grid Scaling."""
+    """Return slope, intercept and units (PS3.3 C.11.1); dose grids scale by Dose Grid Scaling."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
@@ -84,8 +84,8 @@ def _possible(factor: float | None) -> float | None:
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
     """Return the rescale, and the Modality LUT or None (PS3.3 C.11.1).
 
-    For X-ray angiography and fluoroscopy neither applies, since their windows apply to the stored
-    values.
+    X-ray angiography and fluoroscopy images get an identity rescale and no LUT, since their windows
+    apply to the stored values.
     """
     if attributes.header.text("SOPClassUID") in _STORED_VALUES_SHOWN:
         return Rescale(), None
@@ -98,7 +98,7 @@ def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
 
 
 def voi_of(attributes: FrameAttributes) -> Voi:
-    """Return the windows and VOI LUTs (PS3.3 C.11.2), leaving out windows that are impossible."""
+    """Return the windows and VOI LUTs (PS3.3 C.11.2); impossible windows are left out."""
     text = attributes.text("VOILUTFunction").upper()
     function = VoiFunction(text) if text in VoiFunction.__members__ else VoiFunction.LINEAR
     explanations = attributes.text("WindowCenterWidthExplanation").split("\\")
@@ -113,7 +113,7 @@ def voi_of(attributes: FrameAttributes) -> Voi:
 
 
 def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
-    """Return the usable items in a Modality, VOI or Presentation LUT Sequence."""
+    """Return the usable tables in `keyword`, a Modality, VOI or Presentation LUT Sequence."""
     sequence: Any = attributes.value(keyword)
     if not isinstance(sequence, Sequence):
         return ()
@@ -144,7 +144,7 @@ def _modality_output(attributes: FrameAttributes) -> Range:
 
 
 def padding_of(header: Header) -> tuple[float, float] | None:
-    """Return the lowest and highest padding value (PS3.3 C.7.5.1.1.2, C.7.6.24), or None."""
+    """Return the lowest and highest padding value (C.7.5.1.1.2, C.7.6.24); None if not stated."""
     kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
     floating = kind.get(header.pixels.keyword if header.pixels else "", "")
     first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]

@@ -80,7 +80,7 @@ _NOT_DICOM = "it is not a DICOM file"
 
 
 class IndexFile(Exception):
-    """The file is a DICOMDIR: an index that refers to images but contains none."""
+    """Raised for a DICOMDIR, an index file that refers to images but contains none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class PixelSpan:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A parsed file without its pixels.
+    """The parsed header of a DICOM file, and the position of its pixels.
 
     Attributes:
         path: Path of the file.
@@ -127,18 +127,18 @@ class Header:
 
     @property
     def encapsulated(self) -> bool:
-        """Whether the pixels are encapsulated, as in all but the native syntaxes (PS3.5 A)."""
+        """Whether the transfer syntax is one with encapsulated pixels (PS3.5 A.4)."""
         return self.syntax not in _NATIVE
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID, or else the Media Storage SOP Class UID in the file meta information."""
+        """SOP Class UID or, if missing, Media Storage SOP Class UID (file meta information)."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )
 
     def text(self, keyword: str) -> str:
-        """Return an element's value as text, several joined by backslashes; "" if absent."""
+        """Return an element's value as text, several values joined by backslashes; "" if absent."""
         tag = _tag_of(keyword)
         element = None if tag is None else raw_elements(self.dataset).get(tag)
         if tag is not None and element is None:
@@ -156,10 +156,10 @@ class Header:
         return value_of(self.dataset, keyword)
 
     def count(self, keyword: str, default: int) -> int:
-        """Return a whole number that decoding depends on, or `default` if the element is absent.
+        """Return an element's value as a whole number; `default` if it is absent or empty.
 
         Raises:
-            FileProblem: The value is not a number.
+            FileProblem: The value is not a whole number.
         """
         raw = self.value(keyword)
         if raw is None:
@@ -173,7 +173,7 @@ class Header:
 
 
 def value_of(dataset: Dataset, keyword: str) -> Any:
-    """Return the value of `dataset.keyword`; None if it is absent, empty or cannot be parsed."""
+    """Return the value of element `keyword`; None if it is absent, empty or cannot be parsed."""
     tag = _tag_of(keyword)
     try:
         if tag is None:
@@ -227,7 +227,7 @@ def _raw_text(vr: str, raw: bytes) -> str | None:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text for display, several joined by backslashes as in the file."""
+    """Return a value as text for display, several values joined by backslashes as in the file."""
     if value is None:
         return ""
     if isinstance(value, MultiValue | list | tuple):
@@ -239,7 +239,7 @@ def value_text(value: Any) -> str:
 def silence_pydicom() -> None:
     """Silence pydicom's warnings, which quote values that may identify a patient.
 
-    Validation of values is turned off too, since it takes longer than reading them.
+    Validation of values is turned off too, since it takes longer than reading the values.
     """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
@@ -247,7 +247,7 @@ def silence_pydicom() -> None:
 
 
 def looks_like_dicom(start: bytes) -> bool:
-    """Return whether a file's first bytes are a preamble or a plausible first data element."""
+    """Return whether a file's first bytes have the DICM prefix or a plausible first element."""
     if start[128:132] == b"DICM":
         return True
     if len(start) < 8:
@@ -262,7 +262,7 @@ def looks_like_dicom(start: bytes) -> bool:
 
 
 def read_header(path: Path) -> Header:
-    """Parse a file up to its pixels.
+    """Return the header of a DICOM file, which is read up to the pixels.
 
     Raises:
         FileProblem: The file is unreadable, empty, not DICOM, or damaged.

@@ -42,8 +42,8 @@ def text_of(dataset: Dataset | None, keyword: str) -> str:
 def clean_text(text: str) -> str:
     """Return text in a form fit for display.
 
-    The result has no control characters except line feeds, and its length is limited. DICOM text
-    may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
+    The result has no control characters except tabs and line feeds (which replace CR LF, CR and FF,
+    PS3.5 6.1.2.4, 6.1.3), and is cut after `MAX_TEXT` characters.
     """
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}… (cut: it has {len(text):,} characters)"
@@ -53,7 +53,7 @@ def clean_text(text: str) -> str:
 
 
 def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
-    """Return the value as `count` finite numbers; None if it is anything else."""
+    """Return the values of `keyword`; None unless they are exactly `count` finite numbers."""
     values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
     if len(values) != count or not all(math.isfinite(value) for value in values):
         return None
@@ -61,21 +61,21 @@ def finite_numbers(dataset: Dataset | None, keyword: str, count: int) -> tuple[f
 
 
 def number_of(dataset: Dataset | None, keyword: str) -> float | None:
-    """Return a value that is a single finite number, otherwise None."""
+    """Return the value of `keyword` if it is a single finite number, else None."""
     values = finite_numbers(dataset, keyword, 1)
     return values[0] if values is not None else None
 
 
 def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
-    """Return a single numeric value as a whole number; None if there is no usable number."""
+    """Return the value of `keyword` truncated to an integer; None unless it is a single number."""
     value = number_of(dataset, keyword)
     return int(value) if value is not None and abs(value) < 2**53 else None
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
-    """Return (number, item) for the items of a sequence, each number once.
+    """Return (value of `keyword`, item) for each item of `sequence`.
 
-    A missing number becomes the position, from 1.
+    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
     """
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(dataset, sequence), start=1):
@@ -85,21 +85,24 @@ def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
-    """Return the frames (from 0) that an image reference names; empty for all (PS3.3 10.3)."""
+    """Return the frame numbers (from 0) in an image reference; () means all (PS3.3 10.3)."""
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)
 
 
 def property_text(item: Dataset, prefix: str) -> str:
-    """Return category and type of what an item shows, e.g. "Organ: Liver"."""
+    """Return the property category and type of an item as text, e.g. "Organ: Liver".
+
+    `prefix` begins the keywords of the two code sequences: "Segmented" or "Annotation".
+    """
     codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
     texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
     return ": ".join(dict.fromkeys(text for text in texts if text))
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return e.g. "Made by TotalSegmentator (automatic)"; "" if nothing is known."""
+    """Return e.g. "Made by TotalSegmentator (automatic)" (`name`, `how`); "" if both are empty."""
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -29,7 +29,7 @@ _STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """The positions of all fragments in a file.
+    """The positions of all fragments of a file's encapsulated pixel data.
 
     Attributes:
         base: Position of the first fragment's item; offsets are relative to it.
@@ -45,7 +45,7 @@ class Fragments:
 
 
 def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
-    """Find all fragments by stepping from item to item, without reading their contents.
+    """Locate all fragments by stepping from item to item; only their first bytes are read.
 
     Args:
         source: The open file.
@@ -91,7 +91,7 @@ def _item(source: BinaryIO, end: int) -> int | None:
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return the spans that make up frame `index` (from 0); empty if the frame is missing.
+    """Return (position, length) of each piece of a frame's data; empty if the frame is missing.
 
     Args:
         fragments: All fragments in the pixel data.

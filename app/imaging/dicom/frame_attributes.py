@@ -41,7 +41,7 @@ _MACROS = {
 
 @dataclass(frozen=True, slots=True)
 class FrameAttributes:
-    """The attributes of one frame of an enhanced or plain object."""
+    """Access to the attributes of one frame, `index` (from 0), of an enhanced or other object."""
 
     header: Header
     index: int
@@ -63,16 +63,16 @@ class FrameAttributes:
         return self.header.value(keyword)
 
     def numbers(self, keyword: str) -> tuple[float, ...]:
-        """Return numeric values in file order, with NaN for each that is not a finite number."""
+        """Return the values of `keyword` as floats in file order; NaN for each non-number."""
         return numbers(self.value(keyword))
 
     def number(self, keyword: str) -> float | None:
-        """Return the first value if it is a finite number, otherwise None."""
+        """Return the first value of `keyword` if it is a finite number, else None."""
         values = self.numbers(keyword)
         return values[0] if values and math.isfinite(values[0]) else None
 
     def text(self, keyword: str) -> str:
-        """Return the value as text; "" if it is absent."""
+        """Return the value of `keyword` as text; "" if it is absent."""
         return value_text(self.value(keyword))
 
 

@@ -69,11 +69,11 @@ class _TooShortError(Exception):
 
 
 def read_ordinary(file: BinaryIO) -> Dataset | None:
-    """Read the elements before the pixels of an ordinary image file, and stop at the pixels.
+    """Read a DICOM header of a common kind, fast, and leave `file` positioned at the pixels.
 
     Returns:
-        A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None if
-        the header is not ordinary. Never raises an error because of the file's contents.
+        A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None for
+        an unusual or damaged header. Never raises an error because of the file's contents.
     """
     # Most headers fit into the first read; reading more of every file would cost time.
     for size in (_FIRST_READ, MAX_HEADER):
@@ -198,9 +198,9 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return pydicom's tag for a number; the same number always gives the same object.
+    """Return pydicom's tag for a number; the same number gives the same object while cached.
 
-    pydicom compares tags in Python code; a dictionary finds an identical key without comparing.
+    A dictionary need not compare identical tags; pydicom compares tags in Python code.
     """
     return BaseTag(number)
 
@@ -244,10 +244,9 @@ def _sequence(
 
 
 def raw_elements(dataset: Dataset) -> Elements:
-    """Return the elements of a data set; those not accessed so far remain unconverted.
+    """Return the elements of a data set by tag; those not accessed before are unconverted.
 
-    pydicom's own look-up takes four times as long, and most elements that a scan looks up are
-    absent.
+    Looking up an element in the result is four times as fast as in the data set itself.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 

@@ -49,10 +49,10 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
 def lut_data(
     value: Any, entries: int, bits: int, *, little: bool = True
 ) -> NDArray[np.uint16] | None:
-    """Return LUT data as at most `entries` 16-bit numbers; None if most of them are missing.
+    """Return at most `entries` 16-bit numbers of LUT data; None if half or more are missing.
 
-    `entries` and `bits` are those of the descriptor. The value is bytes (OW, OB) or numbers (US,
-    SS); two 8-bit entries may be packed into one word.
+    `entries` and `bits` are those of the descriptor. `value` is bytes (OW, OB) or numbers (US, SS);
+    two 8-bit entries may be packed into one word.
     """
     if value is None:
         return None

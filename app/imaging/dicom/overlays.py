@@ -47,9 +47,9 @@ class _Group:
 
 
 def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
-    """Return the overlay planes of frame `index` (from 0) by group number, without damaged ones.
+    """Return the undamaged overlay planes of frame `index` (from 0), in order of group number.
 
-    `words` are the frame's words with all their bits, [rows, columns].
+    `words` are the frame's pixels, [rows, columns], with unused bits, which may hold overlays.
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:

@@ -45,7 +45,7 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
     """Return the palette as 8-bit RGB [entries, 3] and the stored value that maps to its entry 0.
 
-    None if it is missing or damaged.
+    The result is None if the palette is missing or damaged.
     """
     channels: list[NDArray[np.uint16]] = []
     declared = 8

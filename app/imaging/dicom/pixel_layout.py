@@ -67,7 +67,7 @@ class Layout:
 
 
 def layout_of(header: Header) -> Layout:
-    """Read and check the elements that decoding depends on.
+    """Return the layout of a file's pixels, checked against impossible values.
 
     Raises:
         FileProblem: There are no pixels, or an element is missing, damaged or impossible.
@@ -157,7 +157,7 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return how many complete frames the file holds; if compressed, the declared number."""
+    """Return the number of complete frames in a file; for compressed pixels, as declared."""
     span = header.pixels
     if span is None or span.length == 0:
         return 0

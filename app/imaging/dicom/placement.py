@@ -82,7 +82,7 @@ even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """Return how the frame is oriented in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
+    """Return the frame's orientation and position in the patient (PS3.3 C.7.6.2, C.7.6.1.1.1)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)
@@ -195,7 +195,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """Return the frame's pixel spacing and a text that says how it was calibrated, or ""."""
+    """Return the frame's pixel spacing, and the calibration as text ("" if not stated)."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")
@@ -231,7 +231,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the ultrasound regions in the image, most specific first (`Frame.regions`)."""
+    """Return the ultrasound regions in the image, the most specific one first."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

@@ -20,8 +20,8 @@ from app.imaging.types import OverlayPlane, Shutter
 def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
     """Return the shutter of a frame, or None if the whole frame is visible.
 
-    An enhanced frame may have its own shutter (C.7.6.16.2.5); one of the overlays `planes` may be
-    its bitmap.
+    A frame of an enhanced object may have its own shutter (C.7.6.16.2.5). `planes` are the frame's
+    overlays, one of which may be the shutter's bitmap.
     """
     own: Any = attributes.value("FrameDisplayShutterSequence")
     if isinstance(own, Sequence) and len(own):
@@ -34,10 +34,10 @@ def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...])
 
 
 def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | None:
-    """Return a display shutter, or None if there is none.
+    """Return the display shutter that `dataset` declares, or None if there is none.
 
-    A bitmap is taken from the overlay group that the shutter names. DICOM counts rows and columns
-    from 1 here, and gives points as (row, column).
+    `planes` are overlays by group number; a shutter may name one as its bitmap. Positions in DICOM,
+    (row, column) from 1, become (x, y) from 0.
     """
     shapes = text_of(dataset, "ShutterShape").upper().split("\\")
     rectangle = _rectangle(dataset) if "RECTANGULAR" in shapes else None

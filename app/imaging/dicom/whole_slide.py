@@ -35,7 +35,7 @@ _SLIDES_Z = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Frame `index` (from 0) and the place of its first column and row in the stitched image."""
+    """A tile: frame `index` (from 0), and its top left pixel (x, y) in the stitched image."""
 
     index: int
     x: int
@@ -46,7 +46,8 @@ class Tile:
 class Section:
     """The tiles for one optical path and one focal plane, shown as one stitched frame.
 
-    Where tiles overlap, the later one is shown. The name tells sections apart; "" if not needed.
+    Where tiles overlap, the later one is shown. `name` is e.g. "focal plane 2"; "" if there is only
+    one section.
     """
 
     tiles: tuple[Tile, ...]
@@ -55,13 +56,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """A tiled image in the form in which it is shown.
+    """A tiled image: the size of its matrix, and its tiles grouped into frames to show.
 
     Attributes:
         rows: Rows of the Total Pixel Matrix.
         columns: Columns of the Total Pixel Matrix.
         sections: The sections, each of which is shown as one frame if the tiles are stitched.
-        stitched: False if the matrix is too large, so that the frames are the file's own tiles.
+        stitched: False if the matrix is too large; each tile is then shown as a frame.
     """
 
     rows: int
@@ -71,7 +72,7 @@ class Slide:
 
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
-    """Return where the tiles of a tiled image lie; None for other images or unknown positions."""
+    """Return a tiled image as a `Slide`; None for other objects or unknown tile positions."""
     size = [
         finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
     ]
@@ -166,7 +167,7 @@ def stitch(
         slide: The slide, for its size.
         section: The section to stitch.
         header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Returns the stored values of a frame of the file; None for a damaged frame.
+        tile_of: Function that returns the stored values of a frame; None if it is damaged.
 
     Returns:
         [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
@@ -187,7 +188,7 @@ def stitch(
 
 
 def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
-    """Return whether a section has enough tiles to cover the whole matrix."""
+    """Return whether a section has enough tiles to cover the whole Total Pixel Matrix."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)
     return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down
@@ -205,7 +206,7 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Return a note on the position of a tile that is shown as a frame of its own."""
+    """Return a note on where frame `index` (from 0), a tile shown by itself, lies in a slide."""
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

@@ -71,11 +71,11 @@ class Member:
 
 
 class Archive:
-    """Directory of a zip file.
+    """An open zip archive: which of its members can be read, and why others cannot.
 
     Attributes:
         files: Maps names (with "/") to the members that can be read, in archive order.
-        refused: (name, reason) of each member that is not read; the name is "" if it is unsafe.
+        refused: (name, reason) of each member that is not read; "" stands for an unsafe name.
 
     Raises:
         FileProblem: The file is not a zip archive, or its directory is damaged.
@@ -100,7 +100,7 @@ class Archive:
                 self._take(info)
 
     def inflate(self, info: zipfile.ZipInfo) -> Any:
-        """Open a decompressing stream of a member's content."""
+        """Return a stream that decompresses a member's content."""
         return self._zip.open(info)
 
     def _refuse_overlap(self) -> None:
@@ -127,12 +127,12 @@ class Archive:
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:
-    """Return whether a file is a zip archive (by its first bytes) but not an office document."""
+    """Return whether a file whose first bytes are `start` is a zip, but not e.g. a .docx."""
     return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
 
 
 def open_archive(path: Path) -> Archive:
-    """Return an archive's directory; the last few directories are cached.
+    """Return the zip archive at `path`; the last few archives are cached.
 
     Raises:
         FileProblem: The archive cannot be read, or is not a zip archive.

@@ -45,10 +45,10 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """Return the figures declared by a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream; else None.
+    """Return what a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream declares; None for other data.
 
     Raises:
-        ValueError: The data starts like one of these formats, but its figures are missing,
+        ValueError: The data starts like one of these formats, but its size or format is missing,
             contradictory or implausible.
     """
     if data.startswith((_CODE_STREAM_2000, _BOXES_2000)):

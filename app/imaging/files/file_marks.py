@@ -12,9 +12,9 @@ MODULUS = 2**128
 
 
 def file_mark(path: str, stamp: Sequence[int]) -> int:
-    """Return a number below `MODULUS` that changes with the file's path and stamp.
+    """Return a hash, below `MODULUS`, of a file's path and its `stamp` (see `FileStatus.stamp`).
 
-    The sum for many files, modulo `MODULUS`, identifies the whole set, whatever their order.
+    The sum of the hashes of many files, modulo `MODULUS`, identifies the set in any order.
     """
     text = f"{path}\0{stamp[0]}\0{stamp[1]}\0{stamp[2]}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())

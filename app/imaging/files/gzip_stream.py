@@ -14,7 +14,7 @@ _MAX_EMPTY = 1000
 
 
 class GzipStream:
-    """Decompressed content of the gzip members from the file's position on."""
+    """Reads the decompressed content of a gzip or zlib stream, from a file's current position."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -24,7 +24,7 @@ def content_uid(data: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def file_digest(*files: tuple[Path, FileStatus]) -> str:
-    """Return a digest of the content of files; of samples of those that are very large."""
+    """Return a SHA-256 of the content of files; of a very large file, only samples are read."""
     digest = hashlib.sha256()
     for path, status in files:
         digest.update(f"{status.size}/".encode())

@@ -33,7 +33,7 @@ class StartOfFrame:
 def start_of_frame(data: bytes) -> StartOfFrame | None:
     """Return the start-of-frame segment, or None if there is none before the first scan.
 
-    Bytes that are not markers are skipped, as decoders do, so that no figures can be hidden.
+    Bytes that are not markers are skipped, as decoders do, so that no segment can be hidden.
 
     Raises:
         ValueError: There are several such segments (which could disagree), a size is declared
@@ -73,5 +73,5 @@ def _is_start_of_frame(marker: int) -> bool:
 
 
 def has_too_many_scans(data: bytes) -> bool:
-    """Return whether there are so many scans that decoding would take implausibly long."""
+    """Return whether a JPEG has so many scans that decoding would take implausibly long."""
     return data.count(b"\xff\xda") > MAX_SCANS

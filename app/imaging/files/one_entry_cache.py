@@ -7,7 +7,7 @@ from typing import Any
 
 
 class OneEntryCache:
-    """Cache of one value, dropped before the next is created so that both never take memory.
+    """Cache of one value, which is dropped before the next one is made, to save memory.
 
     Not thread-safe: a worker process runs one call at a time.
     """
@@ -17,7 +17,7 @@ class OneEntryCache:
         self._value: Any = None
 
     def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return the cached value if it is for this key, else the result of `make`."""
+        """Return the cached value if its key is `key`; otherwise cache and return `make()`."""
         if key != self._key:
             self.clear()
             self._value = make()

@@ -37,7 +37,7 @@ class FileStatus:
 
     @property
     def stamp(self) -> list[int]:
-        """State for the index: size, modification time, and archive size plus time of change."""
+        """[size, modification time, archive size + change time], compared by the scan index."""
         return [self.size, self.mtime_ns, self.archive_size + self.changed_ns]
 
 

@@ -30,7 +30,7 @@ _LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Return the title of the generative model that made a picture; "" if it has no such mark."""
+    """Return the title of the generative model that a PNG is marked with; "" if unmarked."""
     return _maker(BytesIO(data))
 
 
@@ -76,12 +76,12 @@ def _text(kind: bytes, data: bytes) -> str:
 
 
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
-    """Add the mark to a PNG that has none, atomically and without changing its pixels.
+    """Mark a PNG as made by a model, unless it is marked; atomic, the pixels do not change.
 
     Args:
         path: A PNG written by this program.
         model: Title of the model that made it.
-        more: Maps further keywords (1 to 79 characters) to texts.
+        more: Further text chunks to add: maps keywords (1 to 79 characters) to texts.
 
     Raises:
         OSError: The file cannot be read or written.

@@ -76,13 +76,13 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Draw a page of a PDF file; raise FileProblem if the page is missing or cannot be drawn."""
+    """Draw page `index` (from 0) of a PDF file, or raise FileProblem; `part` is not used."""
     data = read_bytes(path)
     return pdf_frame(path, data, index, content_uid(data))
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return facts for the attributes panel; raise FileProblem if it is damaged or locked."""
+    """Return a PDF's facts for the attributes panel; raise FileProblem if damaged or locked."""
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
     return [
@@ -110,7 +110,7 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
 
 
 def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
-    """Draw page `index`, from 0, of the PDF in `data` as a frame with this SOP Instance UID.
+    """Draw page `index` (from 0) of the PDF in `data` as a frame with SOP Instance UID `uid`.
 
     `path` is for error messages only.
 
@@ -131,7 +131,7 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
 
 
 def pdf_title(path: Path, data: bytes) -> str:
-    """Return the title stored in the document, or ""; raise FileProblem if it is damaged."""
+    """Return the title stored in the PDF `data`, or ""; raise FileProblem if it is damaged."""
     with _document(path, data) as document:
         facts: dict[str, str] = document.get_metadata_dict()
         return " ".join(facts.get("Title", "").split())[:200]

@@ -76,7 +76,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return one frame; raise FileProblem if the frame is missing or cannot be decoded."""
+    """Return frame `index` (from 0) of a picture, or raise FileProblem; `part` is not used."""
     data = read_bytes(path)
     frames, _ = picture_frames(path, data)
     if not 0 <= index < frames:
@@ -93,7 +93,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the header fields for the attributes panel; raise FileProblem if it is damaged."""
+    """Return a picture's facts for the attributes panel; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     fields = {
@@ -128,7 +128,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return the format name of a file that is not DICOM or a supported picture; "" if unknown."""
+    """Return the name of an unsupported format by its first bytes, e.g. "a zip archive", or ""."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -147,7 +147,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def picture_size(path: Path, data: bytes) -> tuple[int, int]:
-    """Return (rows, columns) as displayed; raise FileProblem if damaged or implausibly large."""
+    """Return a picture's (rows, columns) after EXIF rotation; raise FileProblem if damaged."""
     with _open_picture(path, data) as image:
         columns, rows = image.size
         if _orientation(image) in TRANSPOSED:
@@ -156,7 +156,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return the number of frames, and the milliseconds between them; None if not an animation."""
+    """Return the number of frames and the time between them in ms (None: not an animation)."""
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:
@@ -303,7 +303,7 @@ def collapse_grey(array: Array) -> Array:
 
 
 def narrow_integers(array: Array) -> Array:
-    """Return 64-bit integers as 32 bits, or as floats if they do not fit."""
+    """Convert 64-bit integers to 32 bits or, if too large, to floats; keep any other type."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array
     limits = np.iinfo(np.int32)
@@ -340,7 +340,7 @@ def png_has_too_many_chunks(data: bytes) -> bool:
 
 
 def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
-    """Return whether a GIF has more frames than are shown, or far more blocks than it needs."""
+    """Return whether a GIF has over `most_frames` frames, or far more blocks than it needs."""
     at = _GIF_HEAD + _colour_table_bytes(data[10:11])
     frames, left = 0, MAX_PIECES + len(data) // 64
     while at < len(data) and data[at] != _END:

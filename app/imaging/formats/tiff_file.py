@@ -74,7 +74,7 @@ _MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return one instance for each series; raise FileProblem if none of them can be shown."""
+    """Return an instance for each TIFF series that can be shown; raise FileProblem if none can."""
     status = sources.status(path)
     digest = file_digest((path, status))
     instances: list[Instance] = []
@@ -126,7 +126,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return tags and metadata for the attributes panel; raise FileProblem if it is damaged."""
+    """Return a TIFF file's tags and metadata for the attributes panel, or raise FileProblem."""
     with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
@@ -416,7 +416,7 @@ def _check_ome(path: Path, text: str) -> None:
 
 
 def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
-    """Return the metadata of series `number` (from 0), leaving out damaged parts."""
+    """Return the metadata of series `number` (from 0); damaged parts are left out."""
     series: Any = tif.series[number]
     page = series.keyframe
     turn = _orientation(page)

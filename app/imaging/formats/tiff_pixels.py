@@ -51,9 +51,9 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return (letter, length) of each axis along which a series has frames, in the file's order.
+    """Return (letter, length), e.g. ("Z", 30), of each axis whose positions are separate frames.
 
-    Raises FileProblem for pixels of an unsupported type.
+    The axes are in the file's order. Raises FileProblem for pixels of an unsupported type.
     """
     page = level.keyframe
     _check_kind(path, page)
@@ -105,11 +105,11 @@ def _check_kind(path: Path, page: Any) -> None:
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode one plane of a resolution level, a tifffile object.
+    """Decode one plane of one resolution level of a TIFF series.
 
     Args:
         path: The TIFF file.
-        level: The resolution level.
+        level: The resolution level, a tifffile series.
         plane: Number of the plane in the file's order, not counting an axis of separate samples.
         sample: Number of the sample within each pixel, if samples are shown separately; else None.
 

@@ -134,7 +134,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Return whether the voxels are in another file; raise FileProblem for a damaged header."""
+    """Return whether a header's voxels are in another file; raise FileProblem if it is damaged."""
     return _header(path, sources.status(path)).data != path
 
 
@@ -190,7 +190,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return the header fields for the attributes panel; raise FileProblem if it is damaged."""
+    """Return a volume's header fields for the attributes panel; raise FileProblem if damaged."""
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
@@ -199,7 +199,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def part_name(header: VolumeHeader, part: int) -> str:
-    """Return the name of a volume, e.g. "time point 3 of 120"; "" if the file has only one."""
+    """Return the name of volume `part` (from 0), e.g. "time point 3 of 120"; "" if it is alone."""
     names: list[str] = []
     for axis in header.part_axes:
         part, position = divmod(part, header.sizes[axis])
@@ -211,7 +211,7 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceAxes:
-    """Which volume axes become the columns, rows and slices on display (0: i, 1: j, 2: k).
+    """The volume axes (0: i, 1: j, 2: k) shown as columns, rows and slices.
 
     `flips` says for columns, rows and slices in turn whether the file's order is reversed.
     """
@@ -223,7 +223,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Choose how a volume is cut into slices (see the module's docstring for the rules)."""
+    """Return the volume axes to show as columns, rows and slices; see the module's docstring."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

@@ -59,8 +59,7 @@ class VolumeHeader:
             own.
         rescale: Real value = stored value * slope + intercept.
         window: Range of values to display (lowest, highest) as given by the file, or None.
-        axis_names: For each axis, what it counts if it is not spatial or colour, e.g. "time point";
-            else "".
+        axis_names: Name of what each axis counts, e.g. "time point"; "" for space and colour.
         notes: Warnings that the user must see.
         rows: Header fields for the attributes panel.
     """
@@ -112,7 +111,7 @@ class VolumeHeader:
 
 
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
-    """Refuse a header that cannot match its file, before memory is allocated on its word.
+    """Raise FileProblem if a header declares sizes that are impossible for its file.
 
     `data_size` is the size in bytes of the file with the samples; `path` is for error messages.
 
@@ -144,7 +143,7 @@ def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
 
 
 def truncated_file(path: Path, there: int, wanted: int) -> FileProblem:
-    """Return the error to raise for a file that ends before its last voxel."""
+    """Return the error for a file with only `there` of the `wanted` bytes of voxels."""
     reason = f"the file is cut short: it holds {there:,} of {wanted:,} bytes of voxels"
     return guards.problem(path, reason, guards.COPY_AGAIN)
 
@@ -177,7 +176,7 @@ def sibling_file(path: Path, name: str) -> Path:
 def checked_affine(
     directions: NDArray[np.float64], origin: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Build an affine from three step vectors and an origin; None if the geometry is impossible.
+    """Return the [4, 4] affine with these steps and origin; None if the geometry is impossible.
 
     Args:
         directions: [3, 3] matrix whose columns are the steps in mm of one voxel along i, j, k.

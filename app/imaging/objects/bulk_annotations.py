@@ -51,7 +51,7 @@ class _DamagedGroupError(Exception):
 
 
 def read_annotations(instance: Instance, header: Header) -> Layer:
-    """Return the annotation groups as a layer, without reading their coordinates."""
+    """Return a microscopy annotation object's groups as a `Layer`, without their coordinates."""
     items: list[LayerItem] = []
     warnings: list[str] = []
     for number, group in _groups(header):
@@ -67,7 +67,7 @@ def read_annotations(instance: Instance, header: Header) -> Layer:
 
 
 def read_annotations_frame(instance: Instance, header: Header, target: Target) -> LayerFrame:
-    """Return the shapes and warnings to draw on one frame of a slide."""
+    """Return the shapes that a microscopy annotation draws on the frame `target`, and warnings."""
     named = _referenced_images(header)
     space = header.text("FrameOfReferenceUID")
     refused = refusal(instance, space, target)

@@ -26,7 +26,7 @@ _MAX_COORDINATE = 1e7
 
 
 def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
-    """Split a flat list into (x, y) pairs; None if it is empty, odd in length or implausible."""
+    """Return `data` (x, y, x, y, ...) as pairs; None if empty, odd in length or beyond ±1e7."""
     if len(data) < 2 or len(data) % 2:
         return None
     if not all(abs(value) <= _MAX_COORDINATE for value in data):
@@ -35,15 +35,15 @@ def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
 
 
 def pixel_point(point: XY) -> XY:
-    """Convert a DICOM image position (origin at the corner) to pixels with integer centres."""
+    """Convert (x, y) measured from the image's corner to pixels whose centres are integers."""
     return point[0] - PIXEL_CORNER, point[1] - PIXEL_CORNER
 
 
 def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
-    """Return a graphic's geometries; empty if the number of points does not suit its type.
+    """Return the geometries of a DICOM graphic; empty for an unknown type or a wrong point count.
 
-    `kind` is the Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A
-    POLYGON (of 3-D coordinates) is a closed POLYLINE. `points` are (x, y) in pixels with integer
+    `kind` is the Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE, ELLIPSE or (in
+    3-D coordinates) POLYGON, which is a closed POLYLINE. `points` are (x, y) in pixels with integer
     centres.
     """
     given = tuple(points)
@@ -75,7 +75,7 @@ def circle(center: XY, edge: XY) -> Polygon:
 
 
 def ellipse(ends: Sequence[XY]) -> Polygon:
-    """Approximate an ellipse by a polygon, given the ends of its major, then of its minor axis."""
+    """Return an ellipse as a polygon; `ends`: two ends of the major axis, then of the minor."""
     return Polygon(point_tuples(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
 
 

@@ -25,7 +25,7 @@ _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
 
 
 def palette_color(number: int) -> RGB:
-    """Return the colour of item `number`, from 1, of a layer.
+    """Return the default colour for the layer item with this number (from 1).
 
     Beyond the first twelve, lighter and then darker shades are used: a whole-body segmentation has
     over a hundred items.

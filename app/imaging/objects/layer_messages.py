@@ -21,8 +21,9 @@ _FILLED, _BY_REFERENCE = 1, 2
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
     """Convert a `LayerFrame` to a message of JSON values and arrays.
 
-    "points" are the [n, 2] x, y of all outlines. "outlines" has for each its position among the
-    frame's shapes, item, kind, number of points, and the flags `_FILLED` and `_BY_REFERENCE`.
+    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" has a row per outline:
+    position in `frame.shapes`, item, index in `_KINDS`, number of points, and flags (`_FILLED`,
+    `_BY_REFERENCE`). "others" are the remaining shapes with their positions.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

@@ -60,7 +60,7 @@ def read_layer(instance: Instance) -> Layer:
 
 
 def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
-    """Return the shapes and warnings that an object draws on frame `index` of image `target`.
+    """Return the shapes that `instance` draws on frame `index` of the image `target`, and warnings.
 
     Raises:
         FileProblem: The object or the image cannot be read, or the frame does not exist.
@@ -133,9 +133,9 @@ _drawings: OrderedDict[object, _Drawing] = OrderedDict()
 
 
 def read_section_frame(instance: Instance, slices: Sequence[Slice], cut: SectionCut) -> LayerFrame:
-    """Return the shapes and warnings that an object draws on one section.
+    """Return the shapes that `instance` draws on the section `cut` of a volume, and warnings.
 
-    `slices` are image and frame of each slice in the volume, ordered by voxel index k.
+    `slices` has (image, frame number from 0) for each slice, in order of voxel index k.
 
     Raises:
         FileProblem: The object or an image cannot be read.
@@ -283,10 +283,10 @@ def _fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.
 
 
 def fill_outlines(outlines: Sequence[Floats], rows: int, columns: int) -> NDArray[np.bool_]:
-    """Fill the outlines that make up one region, by the even-odd rule (PS3.3 C.8.8.6.3).
+    """Return the [rows, columns] mask of a region that may have several outlines.
 
-    An outline inside another is a hole; an outline inside a hole is filled again. Pixel centres are
-    integers. The result is a [rows, columns] mask.
+    An outline inside another is a hole, and one inside a hole is filled again (even-odd rule, PS3.3
+    C.8.8.6.3). Outlines are [n, 2] corners (x, y) in pixels with integer centres.
     """
     mask = np.zeros((rows, columns), np.bool_)
     for outline in outlines:

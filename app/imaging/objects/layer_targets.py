@@ -75,7 +75,7 @@ class PixelGrid:
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Convert [n, 3] positions in mm to [n, 2] pixels and [n] signed plane distances in mm."""
+        """Return [n, 2] pixels of [n, 3] positions in mm, and [n] signed distances to the plane."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
@@ -87,19 +87,19 @@ class PixelGrid:
         return PixelGrid(origin, self.right, self.down, self.thickness)
 
     def affine_to(self, other: PixelGrid) -> Floats:
-        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in another, parallel grid."""
+        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in `other`, a parallel grid."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
 
     def is_parallel(self, other: PixelGrid) -> bool:
-        """Return whether the planes are parallel; their normals may point in opposite ways."""
+        """Return whether both planes are parallel within 0.5°, whichever way the normals point."""
         return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A total pixel matrix, and where a frame lies in it (as a tile, or as the whole).
+    """The size of a tiled image's total pixel matrix, and the position of one frame in it.
 
     Attributes:
         rows: Number of rows in the whole matrix.
@@ -121,13 +121,13 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Image frame that an object is to be drawn on.
+    """An image frame on which an object (e.g. a segmentation) is to be drawn.
 
     Attributes:
         instance: The image.
         index: Frame number in the image, from 0.
-        grid: Position of the frame's pixels, or None if the file does not give it.
-        matrix: Where the frame lies in a total pixel matrix; None if it is not a tile of one.
+        grid: Position of the frame's pixels, or None if unknown.
+        matrix: The frame's place in the total pixel matrix; None if not tiled or unknown.
     """
 
     instance: Instance
@@ -152,13 +152,13 @@ class Target:
 
     @property
     def corners(self) -> Floats:
-        """[4, 2] (x, y) of the four corner pixels."""
+        """[4, 2] centres (x, y) of the four corner pixels."""
         x, y = self.instance.columns - 1, self.instance.rows - 1
         return np.array([[0, 0], [x, 0], [0, y], [x, y]], np.float64)
 
 
 def frame_target(instance: Instance, index: int) -> Target:
-    """Return frame `index` of an image together with its position.
+    """Return frame `index` (from 0) of an image, with its position, as a `Target`.
 
     Raises:
         FileProblem: The frame does not exist, or the file cannot be read.
@@ -187,9 +187,10 @@ def frame_target(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Return the reason why an object must not be drawn on an image, or "" if it may be.
+    """Return the reason why `instance` must not be drawn on `target`, or "" if it may be.
 
-    Nothing is ever drawn on an image of another patient or in another frame of reference.
+    Patient and frame of reference must be the same in both, if known; `frame_of_reference` is that
+    of `instance`.
     """
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
@@ -200,7 +201,7 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
 
 
 def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0) for each referenced image; () means all frames."""
+    """Yield (SOP Instance UID, frames from 0) for each image reference; () means all frames."""
     for reference in references:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         if uid:
@@ -208,7 +209,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
-    """Yield each referenced image frame, with frame number `ALL_FRAMES` for a whole image."""
+    """Yield (SOP Instance UID, frame from 0) for each frame referenced, or `ALL_FRAMES`."""
     for uid, frames in image_references(references):
         for frame in frames or (ALL_FRAMES,):
             yield uid, frame
@@ -220,7 +221,7 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Build a pixel grid from position, direction and spacing; None if they are impossible.
+    """Return the grid with this position, direction and spacing; None if a value is impossible.
 
     Args:
         position: ImagePositionPatient in mm.
@@ -310,10 +311,11 @@ def matrix_grid(header: Header) -> PixelGrid | None:
 def tile_positions(
     header: Header, total: Matrix, frames: int, tile: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Return where each frame of (rows, columns) `tile` begins in the total pixel matrix.
+    """Return the position of each frame (a tile) in the total pixel matrix.
 
-    TILED_FULL frames follow the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
-    then plane by plane. Others state their own position (PlanePositionSlideSequence).
+    `tile` is the (rows, columns) of a frame. TILED_FULL frames follow the order of PS3.3
+    C.7.6.17.3: along a row of tiles, then row by row, then plane by plane. Other frames state their
+    position (PlanePositionSlideSequence).
 
     Returns:
         [frames, 2] array of (x, y) from 0; -1 if unknown.

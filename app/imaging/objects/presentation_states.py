@@ -362,14 +362,14 @@ def _target_keys(listed: dict[str, set[int]], named: Iterable[Key]) -> list[Key]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the displayed area lies in the image (C.10.4, C.10.6); see `ImagePresentation`."""
+    """Displayed area (x0, y0, x1, y1) in pixels, flip and rotation of an image (C.10.4, C.10.6)."""
 
     area: tuple[float, float, float, float] | None
     flip_h: bool
     quarter_turns: int
 
     def pixel(self, point: XY, units: str) -> XY | None:
-        """Convert (x, y) to pixels with integer centres; None if it cannot be placed.
+        """Convert (x, y) in `units` to pixels with integer centres; None if that is impossible.
 
         PIXEL units count from the corner of the top left pixel, before any rotation. DISPLAY units
         are fractions of the displayed area, after flip and rotation. MATRIX (pixels of a whole

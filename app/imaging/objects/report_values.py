@@ -42,7 +42,7 @@ _WELL_KNOWN = frozenset({"mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms"
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """Return a code's meaning or, if it is missing, its value and coding scheme (PS3.3 8.8)."""
+    """Return a code's meaning or, if it has none, its value and coding scheme (PS3.3 8.8)."""
     value, scheme = code_value(code), text_of(code, "CodingSchemeDesignator")
     coded = f"{value} ({scheme})" if value and scheme else value
     return text_of(code, "CodeMeaning") or coded
@@ -59,10 +59,10 @@ def _first_text(item: Dataset | None, keywords: Sequence[str]) -> str:
 
 
 def unit_text(code: Dataset | None) -> str:
-    """Return a unit code as written after a number, e.g. "mm²" or "HU"; "" if there is none.
+    """Return a unit in its usual notation, e.g. "mm²" or "HU"; "" if there is no unit.
 
-    UCUM codes are written in the usual notation. A code from another scheme is treated as UCUM if
-    it is a UCUM code known here; otherwise its meaning is returned.
+    UCUM codes are converted, and so are the common ones if given under another scheme. For all
+    other codes the Code Meaning is returned.
     """
     value = code_value(code)
     if value in _UNITS:
@@ -87,7 +87,7 @@ def _ucum_text(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """Return a person's name, with commas between components and "=" before other scripts."""
+    """Return a person name (PN) for display, e.g. "Doe, Jane"; " = " separates scripts."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")
@@ -160,9 +160,10 @@ def _spatial_text(item: Dataset) -> str:
 
 
 def is_on_whole_slide(item: Dataset) -> bool:
-    """Return whether an SCOORD is relative to the whole slide (C.18.6) and not to one frame.
+    """Return whether an SCOORD's pixels are those of a whole slide (C.18.6), not of one frame.
 
-    Some writers state VOLUME for every image; in an image without tiles, both mean the same.
+    Pixel Origin Interpretation VOLUME counts only if the image may be tiled, since some writers
+    state it for every image.
     """
     if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
         return False
@@ -221,7 +222,7 @@ def _whole_numbers(item: Dataset, keyword: str) -> list[int]:
 
 
 def class_name(uid: str) -> str:
-    """Return the name of a SOP Class, e.g. "CT Image"; the UID if it is unknown."""
+    """Return the name of a SOP Class, e.g. "CT Image", or "object of class 1.2.3" if unknown."""
     if not uid:
         return "object of an unknown class"
     name = UID(uid, IGNORE).name

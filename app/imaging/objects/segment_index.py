@@ -46,7 +46,7 @@ _LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentIndex:
-    """Segments, sources and positions of a segmentation's frames.
+    """The segments, source images and positions of a segmentation's frames.
 
     Attributes:
         header: Header of the file.
@@ -88,7 +88,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a segmentation file; raise FileProblem if it has no usable pixels."""
+    """Return a segmentation's `SegmentIndex`; raise FileProblem if it has no usable pixels."""
     return _build_index(path, sources.status(path))
 
 
@@ -171,7 +171,10 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Segment Number, description) pairs; a missing number becomes the position."""
+    """Return (Segment Number, item) for each item of the Segment Sequence.
+
+    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
+    """
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 

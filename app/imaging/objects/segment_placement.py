@@ -37,12 +37,12 @@ WHICH_FRAME = "it names this image, but not which of its frames: not drawn"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedFrame:
-    """A segmentation frame, from 0, placed on an image frame.
+    """A segmentation frame, and its position on an image frame.
 
     Attributes:
         frame: Frame number in the segmentation, from 0.
         affine: [2, 3] matrix from (x, y, 1) in the image to (x, y) in the segmentation frame.
-        by_reference: Whether the segmentation frame references the image frame.
+        by_reference: Whether a reference to the image, and not only a position, places the frame.
     """
 
     frame: int

@@ -67,7 +67,7 @@ def read_structures(instance: Instance) -> Layer:
 
 
 def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
-    """Return the contours in the plane of an image frame; raise FileProblem if it is unreadable."""
+    """Return a structure set's contours in the plane of an image frame, or raise FileProblem."""
     index = _structure_index(instance.path, sources.status(instance.path))
     if not index.contours:
         return LayerFrame()

@@ -33,13 +33,13 @@ _MILLIVOLTS = ("1.2.840.10008.5.1.4.1.1.9.1.", "1.2.840.10008.5.1.4.1.1.9.3.")
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel of a multiplex group.
+    """Name, scaling and filters of one channel of a multiplex group.
 
     Attributes:
         name: Label, e.g. "aVR" or "Aortic pressure".
         units: Units of the physical values: "mV", "mmHg", ...; "" if the file does not say.
-        factor: Physical value per unit of sample value.
-        offset: Physical value of a sample of 0.
+        factor: Change of the physical value per step of the stored sample.
+        offset: Physical value of a stored sample of 0.
         delay_s: Seconds from the start of the group to the channel's first sample.
         low_hz: Cut-off frequency of the high-pass filter in Hz; None if unknown.
         high_hz: Cut-off frequency of the low-pass filter in Hz; None if unknown.
@@ -58,8 +58,8 @@ class Channel:
 class Group:
     """Description of a multiplex group (channels recorded together), without samples.
 
-    `rate` is in samples per second, and `samples` their number, in each channel; `item` is the
-    group's item in the Waveform Sequence.
+    `rate` is the number of samples per second and `samples` the number of samples in each channel;
+    `item` is the group's item in the Waveform Sequence.
     """
 
     label: str
@@ -145,7 +145,7 @@ def _channel(
 
 
 def short_name(name: str) -> str:
-    """Return the usual short name of a lead ("I" for "Lead I (Einthoven)"), else `name`."""
+    """Return a short channel name: "I" for "Lead I (Einthoven)"; others cut to 40 characters."""
     words = name.split("(")[0].split()
     if len(words) == 2 and words[0].lower() == "lead":
         return words[1][:8]

@@ -80,7 +80,7 @@ FOOTER_LINE = 30
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return the number of pictures a waveform object gives, and rows and columns of the first.
+    """Return the number of frames (one per multiplex group), and rows and columns of the first.
 
     Raises:
         FileProblem: The object is damaged, or does not contain a waveform.
@@ -94,7 +94,7 @@ def extent(header: Header) -> tuple[int, int, int]:
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """Draw a multiplex group as a frame.
+    """Draw multiplex group `index` (from 0) as a frame.
 
     Raises:
         FileProblem: The group does not exist, is damaged, or is in an unknown format.
@@ -115,7 +115,7 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def group_annotations(header: Header, index: int) -> tuple[str, ...]:
-    """Return a group's text and numeric annotations, except those on single samples."""
+    """Return the annotations of group `index` as texts, without those on single samples."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:

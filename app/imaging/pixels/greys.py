@@ -22,7 +22,7 @@ _STRIP = 2**15
 
 
 def modality_values(frame: Frame, stored: Array) -> Floats:
-    """Convert stored values to modality units, e.g. HU, by the LUT if any, else by rescaling."""
+    """Convert stored values to modality units, e.g. HU, by the frame's Modality LUT or rescale."""
     values = stored.astype(np.float64)
     if frame.modality_lut is not None:
         return _look_up(values, frame.modality_lut).astype(np.float64)
@@ -32,7 +32,7 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
     """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    The frame's VOI LUT is applied if the (valid) window refers to one, or if there is no window.
+    The (valid) window is applied, or the VOI LUT that it refers to; without one, the first LUT.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
@@ -61,7 +61,7 @@ def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Convert levels 0..1 to P-values 0..1 (C.11.4); 0 is the table's first entry, 1 its last."""
+    """Convert levels 0..1 to P-values 0..1 (C.11.4); level 0 selects the LUT's first entry."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 
@@ -97,7 +97,7 @@ def grey_table(
 ) -> Bytes:
     """Return greys 0..255 for the stored values `first + n * step`, with n from 0 to `count` - 1.
 
-    Only entries within a linear window are computed; the others are black or white.
+    For a linear window, only values within it are computed; the others are black or white.
     """
     table = np.empty(count, np.uint8)
     # A narrow window maps most of 65,536 entries to black or white.
@@ -181,7 +181,7 @@ def stored_table(
 
 
 def to_bytes(levels: Floats, invert: bool) -> Bytes:
-    """Convert levels 0..1 to bytes 0..255; the input array is overwritten."""
+    """Convert levels 0..1, inverted if `invert`, to bytes 0..255; overwrites the input array."""
     if invert:
         np.subtract(1.0, levels, out=levels)
     np.nan_to_num(levels, copy=False)  # NaN is black, whatever the polarity

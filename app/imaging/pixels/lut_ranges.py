@@ -10,11 +10,11 @@ ANY: Range = (-math.inf, math.inf)
 
 
 def signed_first(first: int, inputs: Range) -> int:
-    """Return the first value that a table maps, corrected if its sign was misread.
+    """Return `first`, the first value that a LUT maps, corrected if its sign was misread.
 
-    Whether these 16 bits are signed depends on the range of the table's input. Files with implicit
-    VR do not say, and files with explicit VR are often wrong, so a table that would begin above
-    every possible input is taken to begin below zero.
+    Whether the 16 bits of `first` are signed depends on `inputs`, the range of the LUT's input.
+    Files with implicit VR do not say, and files with explicit VR are often wrong, so a LUT that
+    would begin above every possible input is taken to begin below zero.
     """
     low, high = inputs
     if first > 32767 and low < 0 and first > high:

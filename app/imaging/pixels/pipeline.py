@@ -137,7 +137,7 @@ def draw_overlays(
 
 
 def draw_overlay(drawn: NDArray[Any], plane: OverlayPlane, value: Any) -> None:
-    """Set the pixels [rows, columns(, 3)] under an overlay bitmap; parts outside are cut off."""
+    """Set the pixels of `drawn` [rows, columns(, 3)] that an overlay's bitmap covers to `value`."""
     top, left = max(plane.row, 0), max(plane.column, 0)
     place = drawn[top:, left:]
     bits = plane.pixels[top - plane.row :, left - plane.column :]
@@ -147,7 +147,7 @@ def draw_overlay(drawn: NDArray[Any], plane: OverlayPlane, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Grey:
-    """Value of a pixel.
+    """The value of one pixel: as stored, in units, and as text.
 
     Attributes:
         stored: Stored value; three values for RGB.
@@ -217,7 +217,7 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """Convert a stored value by the first map that covers it; return it and the map, or None."""
+    """Return the real-world value of `stored` and the first map that covers it, or None."""
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

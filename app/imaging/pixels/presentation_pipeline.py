@@ -21,16 +21,16 @@ NO_WINDOW = "full range"
 
 
 def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
-    """Return whether to mirror left to right first, and how many clockwise quarter turns follow."""
+    """Return (mirror left-right, clockwise quarter turns) of a presentation, in order of use."""
     return presentation.flip_h, presentation.quarter_turns % 4
 
 
 def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """Apply a state's greys, overlays and shutter; the canvas applies the rest.
+    """Return a frame with a presentation's grey settings, overlays and shutter (N.2).
 
-    Returns:
-        A new frame with the same pixels. Greys change for monochrome images only. The image's own
-        shutter, overlays and greys remain only if the state asks for them (N.2).
+    The stored pixels stay the same, and grey settings change for monochrome images only. The
+    image's own shutter is always replaced; its greys and overlays are kept where the presentation
+    does not set them. The canvas applies flip, rotation and graphics.
     """
     shown = frame if frame.is_color else _apply_greys(frame, presentation)
     shutter = presentation.shutter

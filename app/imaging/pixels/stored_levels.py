@@ -45,8 +45,8 @@ _FOUR = 4  # pixels averaged into one
 def can_average(frame: Frame, window: Window | None) -> bool:
     """Return whether smaller copies of the frame may be averages of its stored values.
 
-    Not without a window or with one that refers to a VOI LUT: such a table can have any shape, so
-    greys are averaged instead.
+    False without a window, with a window that uses a VOI LUT (whose curve may have any shape), and
+    for colour, Modality LUTs and more than 16 bits. Greys are then averaged instead.
     """
     grey = not frame.is_color and frame.palette is None and frame.modality_lut is None
     narrow = frame.stored.dtype.kind in "iu" and frame.stored.dtype.itemsize <= 2
@@ -58,8 +58,8 @@ class StoredLevels:
     """A frame for which `can_average` holds, and its smaller copies; level 0 is the frame itself.
 
     Each pixel of level n covers 2^n x 2^n pixels in the frame; an odd last row or column in a level
-    is left out of the next. Copies hold uint16 codes: a stored value is `low + code / scale`.
-    `scale` is a power of two, so that averages keep as much of their fraction as 16 bits allow.
+    is left out of the next. Copies hold uint16 codes: a stored value is the frame's lowest value
+    plus `code / scale`. `scale` is a power of two, as large as 16 bits allow, to keep fractions.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -75,7 +75,7 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Render part of a level as screen pixels (0xFFRRGGBB), by the `table` for this level."""
+        """Return part of a level as screen pixels 0xFFRRGGBB, using the level's `table` result."""
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
@@ -84,9 +84,9 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """Return the screen pixel 0xFFRRGGBB for each value in a level, indexed by its bits.
+        """Return a table of screen pixels 0xFFRRGGBB for a level, indexed by values as unsigned.
 
-        All levels but the first share one table; undefined for values that do not occur.
+        All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """
         if level:
             span = (self._high - self._low) * self.scale

@@ -40,7 +40,7 @@ _CT_PRESETS = (
 
 
 def valid_window(window: Window) -> Window | None:
-    """Return a window that can be applied; None if it is damaged or its width is not above 0.
+    """Return `window`, corrected if needed; None if a value is absurd or the width is not above 0.
 
     LINEAR requires a width of at least 1 (C.11.2.1.2.1), but files with fractional values (PET,
     maps) use smaller widths; such a window is treated as LINEAR_EXACT.
@@ -146,7 +146,7 @@ def _window_between(low: float, high: float) -> Window:
 
 
 def presets(modality: str) -> tuple[Window, ...]:
-    """Return the usual windows for a modality; empty for all but CT, whose units are fixed (HU)."""
+    """Return the usual windows for CT; empty for other modalities, whose units are not fixed."""
     if modality.upper() != "CT":
         return ()
     return tuple(Window(center, width, explanation=name) for name, center, width in _CT_PRESETS)
@@ -167,7 +167,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return the window that represents VOI LUT number `number` of a frame."""
+    """Return the window that stands for `lut`, the VOI LUT at index `number` of a frame."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

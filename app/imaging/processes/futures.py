@@ -24,10 +24,10 @@ _OVER.cancel()
 
 
 class Pending(Generic[T]):
-    """One request whose reply several callers wait for.
+    """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    The reference to the reply is dropped with its outcome. A future keeps its callbacks, so the two
-    would form a cycle, and pixels would stay in memory until a full garbage collection.
+    `finish` drops the reference to the reply. Its callbacks refer to this object, and such a cycle
+    would keep pixels in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Future[Any], abandon: Callable[[], object]) -> None:
@@ -83,7 +83,7 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a future for the converted reply; cancelling it cancels the request."""
+    """Return a future for a reply converted by `convert`; cancelling it cancels the request."""
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
@@ -93,7 +93,7 @@ def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]]
 def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
-    """Return the converted reply, or its error as an error that names the file."""
+    """Return a finished reply converted by `convert`, or its error with the file's name."""
     outcome = _converted(reply, convert)
     return as_file_problem(outcome, path) if isinstance(outcome, BaseException) else outcome
 
@@ -111,7 +111,7 @@ def _converted(given: Future[S], convert: Callable[[S], T]) -> T | BaseException
 
 
 def as_file_problem(error: BaseException, path: Path) -> BaseException:
-    """Convert a worker's error to one that names the file; a cancel is returned unchanged."""
+    """Return a worker's error as a `FileProblem`; a cancellation is returned unchanged."""
     if isinstance(error, FileProblem | Cancelled | CancelledError):
         return error
     if isinstance(error, WorkerDied):
@@ -133,7 +133,7 @@ def _code_lines(detail: str) -> str:
 
 
 def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
-    """Return a future for the converted result; cancelling it cancels the given future."""
+    """Return a future for the converted result of `given`; cancelling it cancels `given`."""
     pending = Pending[T](given, given.cancel)
     mine = pending.join()
     given.add_done_callback(lambda done: pending.finish(_converted(done, convert)))

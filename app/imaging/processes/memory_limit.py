@@ -16,7 +16,7 @@ _LEAST = 256 * 2**20
 def limit_memory(extra: int) -> None:
     """Limit the address space of this process to its current size plus `extra` bytes.
 
-    macOS accepts the limit but does not enforce it. A lower existing limit is kept.
+    macOS accepts the limit but does not enforce it; Windows has none. A lower hard limit is kept.
     """
     if sys.platform == "win32":
         return
@@ -31,10 +31,10 @@ def limit_memory(extra: int) -> None:
 
 @contextmanager
 def limited_memory(extra: int) -> Generator[None]:
-    """Limit the memory for a call to a library that sets no limits itself. Linux only.
+    """Context manager: limit this process to `extra` more bytes of address space, on Linux only.
 
-    A library may end the process when memory runs out. A process that already uses a lot of memory
-    gets less than `extra`, so that it stays below 1 GB in total.
+    It protects calls to libraries that set no limits themselves. A process that already uses a lot
+    of memory gets less than `extra` (but at least 256 MB), so that it stays near 1 GB in total.
     """
     if sys.platform != "linux":
         yield
@@ -55,12 +55,12 @@ def limited_memory(extra: int) -> Generator[None]:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory in bytes; except on Linux, an estimate for a bare interpreter."""
+    """Return this process's resident memory in bytes; except on Linux, a fixed estimate."""
     return _statm(1, 128 * 1024**2)
 
 
 def address_space_bytes() -> int:
-    """Return the size of the address space in bytes; except on Linux, an estimate."""
+    """Return the size of this process's address space in bytes; except on Linux, an estimate."""
     return _statm(0, 512 * 1024**2)
 
 

@@ -40,11 +40,11 @@ class SourceTruncatedError(Exception):
 
 
 class SegmentRefusedError(Exception):
-    """A segment is missing, or is not what its sender announced."""
+    """A shared-memory segment is missing, or is not what its sender announced."""
 
 
 def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
-    """Make reads and writes on a pipe fail if the other side stops in the middle of a message."""
+    """Make reads and writes on a pipe fail if the other side stalls for `seconds` in a message."""
     if sys.platform == "win32":
         return
     seconds_and_rest = int(seconds).to_bytes(8, sys.byteorder) + bytes(8)
@@ -87,9 +87,9 @@ def bytes_of(array: Array) -> memoryview:
 
 
 def write(array: Array) -> int | None:
-    """Write an array's bytes to a new sealed segment and return its file descriptor.
+    """Copy an array into a new segment of immutable shared memory; return its file descriptor.
 
-    Returns None if there are no segments here, or not enough room.
+    Returns None if there is not enough memory; on other systems than Linux, always.
 
     Raises:
         SourceTruncatedError: The array cannot be read, since its file has been truncated.
@@ -163,11 +163,11 @@ def close_handles(handles: Sequence[int]) -> None:
 
 
 def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
-    """Map the array in a segment of at least `size` bytes; the descriptor may then be closed.
+    """Return the array in a shared-memory segment without a copy; `handle` may then be closed.
 
     Raises:
-        SegmentRefusedError: The segment is too small, not backed by memory, or can still be
-            changed.
+        SegmentRefusedError: The segment has fewer than `size` bytes, is not backed by memory, or
+            can still be changed.
     """
     assert sys.platform == "linux"
     import fcntl

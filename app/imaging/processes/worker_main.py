@@ -58,7 +58,7 @@ def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
 
 
 def run(connection: Connection, config: WorkerConfig) -> None:
-    """Serve calls until the app closes the pipe or dies."""
+    """Run as the worker process: serve calls until the app closes the pipe or dies."""
     _set_up(config)
     _Server(connection, config).serve()
 

@@ -45,8 +45,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future for a request's reply.
 
-    A cancelled request that runs may go on for a short time (`UNWANTED_S`), since its reply is
-    usually close and worth keeping.
+    A running request that is cancelled is not stopped before it has run for `UNWANTED_S`, since its
+    reply is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -57,7 +57,7 @@ class Answer(Future[dict[str, Any]]):
         self._unwanted = self._given_up = False
 
     def cancel(self) -> bool:
-        """Drop the request if it is queued; return False, and mark it as unwanted, if it runs."""
+        """Drop a queued request and return True; mark a running one unwanted and return False."""
         if not super().cancel():
             with self._lock:
                 self._unwanted = True
@@ -66,13 +66,13 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Withdraw the cancellation of a running request; False if it is already being stopped."""
+        """Undo the cancellation of a running request; return False if it is already stopping."""
         with self._lock:
             self._unwanted = False
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Return whether the request is unwanted; if so, `want_again` can no longer keep it."""
+        """Return whether the request is unwanted; if so, `want_again` will fail from now on."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -181,10 +181,10 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    One additional worker can be reserved for `Priority.VISIBLE`; it imports the modules `stand_by`,
-    and is started by the first such request or by `warm`. The next visible image then finds a ready
-    process even if all others are busy or hang. Threads are daemons and processes end with the app,
-    so neither delays exit. The options are those of `Worker`.
+    If `stand_by` is given, one more worker is reserved for `Priority.VISIBLE`; it imports these
+    modules, and is started by the first such request or by `warm`. The next visible image then
+    finds a ready process even if all others are busy or hang. Threads are daemons and processes end
+    with the app, so neither delays exit. The options are those of `Worker`.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Keep a cancelled request for a new caller; False if it is already being stopped."""
+        """Keep a cancelled request for a new caller; return False if it is already stopping."""
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:

@@ -48,13 +48,13 @@ class CancelLike(Protocol):
         ...
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Register a callback for any thread: when cancelled, or at once if it already is."""
+        """Have `callback` called on any thread upon cancellation; at once if already cancelled."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call with its limits."""
+    """One call to a worker process: its number, time limits, cancel token and callback."""
 
     number: int
     timeout_s: float
@@ -69,7 +69,7 @@ class Call:
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message continues a sentence that begins with its name.
+    """The process is gone; the message follows the process's name in a sentence: "crashed ...".
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.
@@ -83,7 +83,7 @@ class ProcessLostError(Exception):
 
 
 class Process:
-    """A started process and the pipe to it."""
+    """A worker process, started on creation, and the pipe to it."""
 
     def __init__(self, name: str, config: WorkerConfig) -> None:
         context = multiprocessing.get_context("spawn")
@@ -110,7 +110,7 @@ class Process:
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
-        """Wait until the process is ready for calls; a cancel ends the wait but not the start.
+        """Wait until the process is ready; cancelling `call` ends the wait but not the start.
 
         Raises:
             Cancelled: The call was cancelled.
@@ -234,7 +234,7 @@ class Process:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process ended, as words that follow its name in a sentence."""
+    """Return how a process with exit code `code` ended, as words to follow its name."""
     if code is None:
         return "stopped answering"
     if code < 0:

@@ -103,11 +103,11 @@ class Worker:
             entry: "module:function", called as `function(payload)`, or as `function(payload,
                 progress)` if it takes two parameters; the module must have an allowed prefix.
             payload: JSON values and arrays.
-            timeout_s: Limit, without the wait for other calls and for the process to start.
+            timeout_s: Limit in seconds, without the waits for other calls and the process's start.
             cancel: Token that ends the call early.
             progress: Called on the calling thread with a fraction 0..1 and a text.
-            grace_s: After a cancel, time in which the function may stop by itself at its next
-                `progress`, which keeps the process and its loaded models; then it is killed.
+            grace_s: Seconds after a cancel in which the function may stop by itself at its next
+                `progress`, so that the process keeps its loaded models. Then the process is killed.
             retry: Whether to repeat the call once if the process ends by itself: it may have been
                 killed from outside, or an earlier call may have damaged its memory. A process that
                 was started for this very call does not get a second try.

@@ -53,11 +53,10 @@ Array = NDArray[Any]
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return the catalogue entries for a DICOM file; pixels are not decoded.
+    """Return the one `Instance` that describes a DICOM file; pixels are not decoded.
 
     Raises:
-        FileProblem: The file is unreadable, damaged, not an image, or of a kind that cannot be
-            displayed.
+        FileProblem: The file is unreadable or damaged.
         IndexFile: The file is a DICOMDIR.
     """
     status = sources.status(path)
@@ -98,7 +97,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Decode one frame of a DICOM file.
+    """Decode frame `index` (from 0) of a DICOM file; `part` is not used.
 
     Raises:
         FileProblem: The frame cannot be decoded.
@@ -176,9 +175,9 @@ def _frame(
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """Describe frame `index` of the file without pixels, digest, overlays, shutter and time.
+    """Return frame `index` (from 0) without its pixels, digest, overlays, shutter and time.
 
-    `dtype` is the type of its stored values.
+    `photometric` and `dtype` are those of its decoded pixels.
     """
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
@@ -199,7 +198,7 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return a frame's stored values and photometric interpretation, or raise FileProblem."""
+    """Return a frame's values, RGB if in colour, and its photometric interpretation as decoded."""
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -278,7 +277,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return the time of a frame in ms from the start of its cine, or None if it is unknown."""
+    """Return a frame's time in ms from the first of `frames` frames, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index
@@ -311,7 +310,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def vector_note(header: Header, index: int) -> str:
-    """Return a note on the detector, energy window, phase etc. of an NM frame, or ""."""
+    """Return e.g. "detector 2, phase 1" for frame `index` (from 0) of an NM image, or ""."""
     pointer = header.value("FrameIncrementPointer")
     tags: list[Any] = [pointer] if isinstance(pointer, int) else list(pointer or ())
     parts: list[str] = []
@@ -390,7 +389,7 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """Return a note on an ICC profile other than sRGB, which is not applied; "" if none."""
+    """Return a note that an ICC profile is not applied; "" if the file has none, or sRGB."""
     profile: Any = header.value("ICCProfile")
     path = first_item(header.dataset, "OpticalPathSequence")
     if profile is None and path is not None:

@@ -105,7 +105,7 @@ def _status_of_no_file(path: Path) -> FileStatus | None:
 
 
 def digests_entry(payload: Message) -> Message:
-    """Return "digests": for each of `payload["paths"]` its SHA-256, or "" if it cannot be read."""
+    """Return as "digests" the SHA-256 of each file in `payload["paths"]`; "" if unreadable."""
     return {"digests": [_digest(Path(text)) for text in payload["paths"]]}
 
 

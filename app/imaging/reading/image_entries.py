@@ -28,7 +28,7 @@ Message = dict[str, Any]
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return the catalogue entries for a file; pixels are not decoded.
+    """Return the instances (images or other objects) in a file; pixels are not decoded.
 
     Raises:
         FileProblem: The file is unreadable, damaged, or of a kind that is not supported.
@@ -38,23 +38,23 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_instance(path: Path) -> Instance:
-    """Return the first instance in a file; raises the same errors as `read_instances`."""
+    """Return the first instance in a file, or raise FileProblem or IndexFile (a DICOMDIR)."""
     return read_instances(path)[0]
 
 
 def read_frame(path: Path, index: int, part: int = 0) -> Frame:
-    """Decode one frame of a file, or raise FileProblem."""
+    """Decode frame `index` of instance `part` of a file, both from 0, or raise FileProblem."""
     return reader_of(path).read_frame(path, part, index)
 
 
 def frame_entry(payload: Message) -> Message:
-    """Decode frame `payload["index"]` of a file; a file that has changed is refused."""
+    """Return frame `payload["index"]` as "frame"; raise FileProblem if the file has changed."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
-    """Return all attributes of a file as "rows"; a file that has changed is refused."""
+    """Return all attributes of a file as "rows"; raise FileProblem if the file has changed."""
     silence_pydicom()
     path = _unchanged(payload)
     rows = read_attributes(path)
@@ -93,9 +93,9 @@ def check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> FileStatus:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Raise FileProblem if a file has another SOP Instance UID than listed ("": not scanned).
+    """Raise FileProblem if the UID `found` in a file differs from `known` (if that is not "").
 
-    This catches a replacement that has the same size and modification time.
+    A file may have been replaced by one of the same size and modification time.
     """
     if known and found != known:
         raise guards.changed_file(path)

@@ -21,14 +21,14 @@ Message = dict[str, Any]
 
 
 def layer_entry(payload: Message) -> Message:
-    """Return the layer that `payload["instance"]` draws."""
+    """Return as "layer" the `Layer` that the object `payload["instance"]` draws over images."""
     from app.imaging.objects.layer_reading import read_layer
 
     return {"layer": pack(read_layer(_opened(payload, "instance")))}
 
 
 def layer_frame_entry(payload: Message) -> Message:
-    """Return what `payload["instance"]` draws on frame `payload["index"]` of an image."""
+    """Return as "frame" the shapes that `payload["instance"]` draws on a frame of an image."""
     from app.imaging.objects.layer_reading import read_layer_frame
 
     target = _opened(payload, "target")
@@ -37,7 +37,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
 
 def section_layer_entry(payload: Message) -> Message:
-    """Return what `payload["instance"]` draws on a section through slices."""
+    """Return as "frame" the shapes that `payload["instance"]` draws on a section of a volume."""
     from app.imaging.objects.layer_reading import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]
@@ -46,14 +46,14 @@ def section_layer_entry(payload: Message) -> Message:
 
 
 def report_entry(payload: Message) -> Message:
-    """Return the report in `payload["instance"]`."""
+    """Return as "report" the report in the file of `payload["instance"]`."""
     from app.imaging.objects.report_reading import read_report
 
     return {"report": pack(read_report(_opened(payload, "instance")))}
 
 
 def presentation_entry(payload: Message) -> Message:
-    """Return the presentation state in `payload["instance"]`."""
+    """Return as "state" the presentation state in the file of `payload["instance"]`."""
     from app.imaging.objects.presentation_states import read_presentation
 
     return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}

@@ -36,7 +36,7 @@ _HEADERS_OF = {".img": (".hdr",), ".raw": (".mhd", ".nhdr"), ".zraw": (".mhd",)}
 
 
 def reader_of(path: Path) -> ModuleType:
-    """Return the module that reads a file; raises the same errors as `sniff`."""
+    """Return the module of `READERS` that reads a file; raise FileProblem if there is none."""
     return importlib.import_module(READERS[sniff(path)])
 
 
@@ -71,9 +71,9 @@ def sniff(path: Path) -> str:
 
 
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
-    """Return whether a file's instances also depend on a second file, of header or voxels.
+    """Return whether the result of reading a file depends on a second file (header or voxels).
 
-    `found` are the instances found in it; none if the file was refused.
+    `found` are the instances read from `path`; empty if the file was refused.
     """
     if found:
         return found[0].kind == "volume" and reader_of(path).has_separate_voxels(path)

@@ -108,7 +108,7 @@ def plain_entry(payload: Message) -> Message:
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
         slice must be decoded. Its keys are "frame" (index into "frames"), "uid", "position" (mm;
-        None if it is that of the frame), "layout" (`PlainLayout`) and "offset" (bytes).
+        None: as in the frame), "layout" (`PlainLayout`) and "offset" of the pixels in bytes.
     """
     silence_pydicom()
     answer = _Answer()
@@ -134,10 +134,12 @@ def frames_entry(payload: Message) -> Message:
     """Decode the pixels of slices.
 
     Args:
-        payload: As for `plain_entry`, but the files may be of any kind.
+        payload: "slices": [path, size, time (ns), part, frame, kind] for each slice.
 
     Returns:
-        As for `plain_entry`, but with "pixels" (stored values) instead of "layout" and "offset".
+        "frames": list of `Frame`s without pixels. "slices": a mapping for each slice with "frame"
+        (index into "frames"), "uid", "position" (mm; None: as in the frame) and "pixels" (stored
+        values).
     """
     silence_pydicom()
     answer = _Answer()

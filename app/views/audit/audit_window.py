@@ -116,7 +116,7 @@ def _entry(row: Row) -> Entry | None:
 
 
 class AuditTableModel(RowModel):
-    """The rows of the audit table."""
+    """The table model of the audit window, with one row per line of the log."""
 
     columns = ("Time", "Action", "What", "Outcome", "Line")
 
@@ -125,19 +125,19 @@ class AuditTableModel(RowModel):
         self._problems: dict[tuple[int, int], str] = {}
 
     def mark_problems(self, problems: dict[tuple[int, int], str]) -> None:
-        """Mark damaged rows; `problems` maps (segment, line) to the reason."""
+        """Mark damaged rows; `problems` maps (number of log file, line from 1) to the reason."""
         self._problems = problems
         if self.rows:
             last = self.index(len(self.rows) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
     def find(self, segment: int, line: int) -> int:
-        """Return the row that shows a line of the log, or -1 if none does."""
+        """Return the row that shows line `line` of the log file `segment`, or -1 if none does."""
         found = (number for number, row in enumerate(self.rows) if row[:2] == (segment, line))
         return next(found, -1)
 
     def details(self, number: int) -> str:
-        """Return everything recorded in a row's line of the log, one fact per line."""
+        """Return everything recorded in the log line of row `number`, one fact per line."""
         row = self.rows[number]
         entry, problem = _entry(row), self._problem(row)
         place = f"{segment_path(Path(), row[0]).name}, line {row[1]}"
@@ -199,7 +199,7 @@ def _color(row: Row, column: int, problem: str) -> QColor | None:
 
 
 def local_time(text: str) -> str:
-    """Return an entry's time in the local time zone, e.g. "2026-01-31 14:05:09"."""
+    """Return an ISO 8601 time as text in the local time zone, e.g. "2026-01-31 14:05:09"."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
     except ValueError:
@@ -215,7 +215,7 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> None:
-    """Write rows to a file, the oldest first: `.jsonl` unchanged, any other suffix as CSV.
+    """Write rows to a file, the oldest first: unchanged if its suffix is `.jsonl`, else as CSV.
 
     Raises:
         FileProblem: The file or the audit log cannot be written.
@@ -267,7 +267,7 @@ _SHEET = f"""
 
 
 class AuditWindow(QDialog):
-    """Lists the audit log, the newest line first. Reading and verifying run on threads."""
+    """The window that lists the audit log, newest line first, reading it on a thread."""
 
     def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -412,7 +412,7 @@ class AuditWindow(QDialog):
     # Verifying
 
     def verify(self) -> None:
-        """Verify the log in its current state on disk."""
+        """Verify the log on disk, show the result and mark damaged lines."""
         log = self._log
         if self._verifying is not None:
             self._verifying.cancel()
@@ -514,7 +514,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Records that the program copied text or a picture; `note` must return at once."""
+    """Calls `note` when the program copies text or a picture; `note` must return at once."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

@@ -66,7 +66,7 @@ Regions = dict[tuple[str, int], tuple[Shape, ...]]
 
 
 def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | None:
-    """Return the image regions in an instance's report (SCOORD, PS3.3 C.18.6), each once.
+    """Return the image regions in an instance's report (SCOORD, PS3.3 C.18.6), without repeats.
 
     Returns:
         The layer, with one item for each measurement or measurement group that has regions; and a
@@ -338,7 +338,10 @@ class ReportText(PlainTextBrowser):
         self.anchorClicked.connect(self._on_anchor)
 
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
-        """Write a report without moving the scroll position; `written` is emitted at the end."""
+        """Write a report, keeping the scroll position; `written` is emitted at the end.
+
+        `names` returns the text for a link; `pictures` is whether key images are shown.
+        """
         self.stop()
         document = QTextDocument(self)
         across = self.across if pictures else 0
@@ -382,7 +385,7 @@ class ReportText(PlainTextBrowser):
         self.verticalScrollBar().setValue(place)
 
     def set_picture(self, number: int, image: QImage) -> None:
-        """Set the picture for a key image, given by its number."""
+        """Set the picture of the key image `number`, counted from 0."""
         document = self.document()
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
@@ -392,7 +395,7 @@ class ReportText(PlainTextBrowser):
 
     @property
     def matches(self) -> tuple[int, int]:
-        """(number of the current match from 1, or 0 if there is none; number of matches)."""
+        """The position of the current match (from 1; 0 for none) and the count of all matches."""
         return self._current + 1, len(self._matches)
 
     def search(self, text: str) -> None:
@@ -462,7 +465,7 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
 
 class DocumentStack(QStackedWidget):
-    """Shows the page that suits the object in the viewport.
+    """Shows the page that suits the object in the viewport: the canvas, a report or a note.
 
     `canvas` is the page for objects with frames, also shown when there is no object.
     """
@@ -492,7 +495,7 @@ class DocumentStack(QStackedWidget):
         return self.report.text.busy
 
     def close_models(self) -> None:
-        """Stop reading and writing a report."""
+        """Stop reading a report and writing its text to the page."""
         self.report.forget()
 
     def refresh(self) -> None:
@@ -560,7 +563,7 @@ class KeyImages:
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """Store the key images, with their frames, from a key object selection that was read."""
+        """Store the key images, with frames, that the report of a key object selection names."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
 
     @property
@@ -578,7 +581,7 @@ class KeyImages:
         return tuple(found)
 
     def step(self, by: int) -> bool:
-        """Show the next (1) or previous (-1) open key image; return False if there is none."""
+        """Show the next (`by` = 1) or previous (-1) open key image; False if there is none."""
         links = self.links
         shown = (n for n, link in enumerate(links) if self._is_shown(link))
         start = next(shown, -1 if by > 0 else 0)

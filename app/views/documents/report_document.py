@@ -70,7 +70,7 @@ Names = Callable[[ImageLink], LinkName]
 
 
 def href(link: ImageLink) -> str:
-    """Return the address used for a link in a document; its frame is from 0, or -1 for none."""
+    """Return the address of a link in a document: "image:UID/FRAME", FRAME from 0, -1 for all."""
     return f"{LINK}{link.sop_instance_uid}/{link.frames[0] if link.frames else -1}"
 
 
@@ -383,7 +383,7 @@ _MARK = 24
 
 
 def frame_picture(image: QImage) -> QImage:
-    """Return a picture centred in a square; an icon if the image is null."""
+    """Return `image` centred in a square, or an icon in the square if `image` is null."""
     side = PICTURE_PX * SHARP
     square = QImage(side, side, QImage.Format.Format_RGB32)
     square.fill(color(THEME.canvas))
@@ -411,9 +411,9 @@ Thumbnails = Callable[[Instance, int], NDArray[np.uint8] | None]
 def report_picture_offscreen(
     report: Report, opened: ScanResult, thumbnail: Thumbnails, *, pictures: bool
 ) -> NDArray[np.uint8]:
-    """Draw a report as it looks in the window, as uint8 [rows, columns, 3] RGB.
+    """Return a picture of a report as the window shows it, as uint8 [rows, columns, 3] RGB.
 
-    It has two pixels per logical pixel; a page that is too long is cut off at the end.
+    It has two pixels per logical pixel; the picture of a long report is cut off at the end.
 
     Args:
         report: The report.

@@ -35,12 +35,12 @@ _LEAST_TERMS = 90
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The content of the dialog.
+    """The content of a `ConsentDialog`.
 
-    `verb` is the text on the button that confirms. `terms` are those to accept and `code` the
-    programs that would be allowed to run, each with the title of their model; `other` are reasons
-    why
-    the files are not the published ones, and `danger` is for what cannot be undone.
+    `verb` is the text of the confirming button. `terms` are pairs (title of a model, its terms) and
+    `code` pairs (title, programs to be allowed); `code_needed` is whether the user must allow them.
+    `other` are reasons why the files are not the published ones; `danger` is whether the action
+    cannot be undone.
     """
 
     title: str
@@ -54,9 +54,9 @@ class Question:
 
 
 class ConsentDialog(QDialog):
-    """Asks a question. Cancel is the default; the other button needs all required boxes ticked.
+    """A dialog that asks for consent: to confirm, the user must tick all required boxes.
 
-    `agreed` is called with the consent, after the dialog is closed.
+    If the user confirms, the dialog closes and `agreed` is called with the consent.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question to ask if files cannot be identified: are they the chosen model?"""
+    """Return the question that asks whether unidentified files are those of a chosen model."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Look whether it is {title}")
 

@@ -91,7 +91,7 @@ class TaskBar(QWidget):
         self.cancel.hide()
 
     def progress(self, fraction: float, text: str) -> None:
-        """Show the progress as a fraction from 0 to 1; a negative one means that it is unknown."""
+        """Show a text and the progress from 0 to 1; a negative `fraction` means unknown."""
         if fraction >= 0:
             self.bar.setRange(0, _STEPS)
             self.bar.setValue(round(min(fraction, 1.0) * _STEPS))
@@ -105,13 +105,13 @@ class TaskBar(QWidget):
         self.icon.setPixmap(icons.icon(icon, TONES[tone]).pixmap(QSize(SPACE.icon, SPACE.icon)))
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Remove the text and the icon."""
         self.say("", "busy", "cpu")
         self.icon.clear()
 
 
 class ModelTasks(QObject):
-    """Runs tasks on the models folder, one at a time.
+    """Runs tasks on the models folder (install, verify, remove, ...), one at a time.
 
     `note` writes to the audit log; it is called on any thread, so that a task is logged even if the
     window is closed meanwhile.
@@ -166,8 +166,8 @@ class ModelTasks(QObject):
     ) -> None:
         """Find out what would be installed from a path.
 
-        `done` is called with the installation plan; if the files cannot be identified, with a
-        question instead, which asks whether they are those of the `chosen` model.
+        `name` is the model that the files are for; None to recognize it. `done` is called with the
+        plan or, if the model is not recognized, the question whether it is the `chosen` one.
         """
         self.path = path
         store = self._store

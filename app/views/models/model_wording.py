@@ -25,7 +25,7 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 @dataclass(frozen=True, slots=True)
 class StateText:
-    """A model's state as it is shown: a short text for the list, and more for the details.
+    """A model's state in words: a short text for the list, and more text for the details.
 
     `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
     """
@@ -37,7 +37,7 @@ class StateText:
 
 
 def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
-    """Return a text about what a model is doing, or else about its installation."""
+    """Return the text for a model's activity or, if it is not active, for its installation."""
     if live is not None and status.usable:
         doing = _activity_text(live)
         if doing is not None:
@@ -92,7 +92,7 @@ def _where(live: ModelState) -> str:
 
 
 def device(name: str) -> str:
-    """Return the name of a device as shown to users."""
+    """Return a device's name for users, e.g. "the graphics card" for "cuda"."""
     return {"cpu": "the processor", "cuda": "the graphics card", "mps": "the graphics unit"}.get(
         name, name
     )
@@ -110,13 +110,13 @@ def size(count: int) -> str:
 
 
 def memory(card: ModelCard) -> str:
-    """Return how much memory a model needs, for each precision."""
+    """Return a text that says how much memory a model needs in each precision."""
     parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
     return ", ".join(parts) or "not known"
 
 
 def files(status: ModelStatus) -> str:
-    """Return the files listed on a card, one per line: name, size and digest as far as known."""
+    """Return the files of a model as text, one per line: name, size and digest, if known."""
     lines: list[str] = []
     for file in status.card.files:
         facts = [

@@ -37,7 +37,7 @@ TONES = {
 
 
 class TitleDelegate(QStyledItemDelegate):
-    """Cuts titles in the middle, since two titles may differ only in their last word."""
+    """Elides long titles in the middle, since two titles may differ only in their last word."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
@@ -45,7 +45,7 @@ class TitleDelegate(QStyledItemDelegate):
 
 
 class ModelsModel(QAbstractTableModel):
-    """One row per model: installed models first, each group sorted by title."""
+    """A table model with a row per AI model: first those installed; each group sorted by title."""
 
     def __init__(self, texts: PackTexts, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -74,14 +74,14 @@ class ModelsModel(QAbstractTableModel):
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
-        """Show the states in the model processes; return the names of models that changed."""
+        """Show the models' `live` states; return the names of the models whose state changed."""
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])
         return news
 
     def find(self, name: str) -> int:
-        """Return the row of the model with a card name, or -1 if there is none."""
+        """Return the row of the model with this name on its card, or -1 if there is none."""
         return next((n for n, one in enumerate(self._rows) if one.card.name == name), -1)
 
     def status(self, number: int) -> ModelStatus:
@@ -89,7 +89,7 @@ class ModelsModel(QAbstractTableModel):
         return self._rows[number]
 
     def live(self, name: str) -> ModelState | None:
-        """Return a model's state in its model process; None if it is not in one."""
+        """Return a model's state in its model process; None if no process has the model."""
         return self._live.get(name)
 
     def state_text(self, number: int) -> model_wording.StateText:

@@ -73,10 +73,10 @@ _CODE = {
 
 
 class ModelsWindow(QDialog):
-    """The list of models, the details of the chosen one, and buttons for the available actions.
+    """The window with the list of models, the details of the chosen one, and buttons for actions.
 
     Closing the window hides it; a running task continues and is shown when the window is opened
-    again. `note` writes to the audit log, `texts` has the titles of the tools that use the models.
+    again. `note` writes to the audit log; `texts` has the titles of the tools that use the models.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class ModelsWindow(QDialog):
         dialog.open()
 
     def inspect(self, path: Path, name: str | None = None) -> None:
-        """Find out what would be installed from a path, and ask for consent."""
+        """Plan an installation from a path, as model `name` if given, and ask for consent."""
         chosen = self.chosen
         self.tasks.inspect(path, name, lambda plan: self._planned(plan), chosen)
 
@@ -313,7 +313,7 @@ class ModelsWindow(QDialog):
     # The end
 
     def shut_down(self) -> None:
-        """Stop the running task and the news of the host, when the main window closes."""
+        """Stop the running task and the updates from the model host, and close the window."""
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()

@@ -48,7 +48,7 @@ def wrapped_label(text: str, role: str = "") -> QLabel:
 
 
 def tab_fields(box: QWidget) -> list[QWidget]:
-    """Return the fields in a widget that the Tab key reaches, in the order of their creation."""
+    """Return the widgets in `box` that the Tab key reaches, in the order of their creation."""
     return [
         field
         for field in box.findChildren(QWidget)
@@ -103,7 +103,7 @@ class Form(QGridLayout):
     def add_row(
         self, name: str, field: QWidget, container: QWidget | None = None, *, note: str = ""
     ) -> None:
-        """Add a field, or a `container` of it and others, and below it a note that describes it."""
+        """Add a row with a name, a field (or a `container` that includes the field) and a note."""
         field.setAccessibleName(name)
         title = label(name, "muted")
         title.setBuddy(field)
@@ -121,7 +121,7 @@ class Form(QGridLayout):
             field.setAccessibleDescription(note)
 
     def add_note(self, text: str = "") -> QLabel:
-        """Add a help text below the last row."""
+        """Add a help text below the last row, and return its label."""
         made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         return made
@@ -221,7 +221,7 @@ class NameField(_IgnoreWheel, QComboBox):
 
 
 class Count(_IgnoreWheel, QSpinBox):
-    """A field for a whole number with a unit. If the minimum is 0, that means "no limit"."""
+    """A field for a whole number with a unit; 0, if it is the minimum, means "no limit"."""
 
     def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class Count(_IgnoreWheel, QSpinBox):
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a decimal number with a unit. If the minimum is 0, that means "no limit"."""
+    """A field for a decimal number with a unit; 0, if it is the minimum, means "no limit"."""
 
     def __init__(
         self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
@@ -277,9 +277,9 @@ def _paint_steps(box: QAbstractSpinBox) -> None:
 
 
 class GrantList(QWidget):
-    """One row for each thing that the user allowed or refused, with a button to take it back.
+    """A list of what the user allowed or refused, each row with a button to take that back.
 
-    `none` is shown while there are no rows; `buttons` has the rows' buttons by the rows' keys.
+    `none` is the text shown while the list is empty; `buttons` maps a row's key to its button.
     """
 
     def __init__(self, none: str) -> None:
@@ -292,7 +292,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row with a name, a text on what was allowed and a button, which is returned."""
+        """Add a row: `name`, `what` and a button `action` that calls `undo`; return the button."""
 
         def undo_and_remove() -> None:
             undo()
@@ -306,7 +306,7 @@ class GrantList(QWidget):
         return button
 
     def remove(self, key: Any) -> None:
-        """Remove one row; the others, and the order of the Tab key, stay as they are."""
+        """Remove the row with the given key; the other rows keep their places in the Tab order."""
         at = list(self.buttons).index(key)
         button, line = self.buttons.pop(key), self._lines.pop(key)
         if button.hasFocus() and self.buttons:
@@ -317,12 +317,12 @@ class GrantList(QWidget):
         self.update_none()
 
     def update_none(self) -> None:
-        """Show the text for no rows if there are none."""
+        """Show the text `none` if the list is empty, and hide it otherwise."""
         self._none.setVisible(not self.buttons)
 
 
 class PriceField(QLineEdit):
-    """A field for US dollars per million tokens; empty if the price is unknown."""
+    """A field for a price in US dollars per million tokens; empty if the price is unknown."""
 
     def __init__(self, greatest: float) -> None:
         super().__init__()
@@ -345,7 +345,7 @@ class PriceField(QLineEdit):
         return not self.text().strip() or self.price is not None
 
     def show_price(self, price: float | None) -> None:
-        """Show a price in US dollars; empty the field if it is None."""
+        """Show a price in US dollars; None empties the field."""
         self.setText("" if price is None else f"{price:g}")
 
 

@@ -105,7 +105,7 @@ class ModelPage(SettingsPage):
         return result.with_provider(self.kind)
 
     def typed_key(self) -> tuple[str, str]:
-        """Return name and value of the key that was typed for the chosen provider, or "", ""."""
+        """Return name and value of the key typed for the chosen provider, or ("", "")."""
         wanted = self.entered_model()
         return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
@@ -134,7 +134,7 @@ class ModelPage(SettingsPage):
         )
 
     def list_models(self) -> None:
-        """Ask the endpoint for the names of its models and offer them in the field."""
+        """Ask the endpoint for the names of its models, and list them in the model field."""
         wanted = self.entered_model()
         self._show_text("Asking the endpoint for its models…", "")
         self._ask(
@@ -288,7 +288,7 @@ def _key_name(wanted: ModelChoice) -> str:
 
 
 class ProviderForm(QWidget):
-    """The fields of one provider, but the offline planner, which has none.
+    """The fields of one provider other than the offline planner, which has no fields.
 
     Attributes:
         edited: Emitted when a field changes.

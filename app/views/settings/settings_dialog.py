@@ -78,8 +78,8 @@ class SettingsSources:
         consents: The hosts to which data may be sent.
         grants: The user's answers that are valid for a conversation or the session.
         probe: Tests language models.
-        show_audit: Opens the audit window; None leaves its button out, as for `show_models`.
-        show_models: Opens the models window.
+        show_audit: Opens the audit window; if None, there is no button for it.
+        show_models: Opens the models window; if None, there is no button for it.
         tools: The installed tools.
         site: This computer's rules for tools, which apply in addition to the user's own.
     """
@@ -304,7 +304,7 @@ class LimitsPage(SettingsPage):
         return LimitSettings(**numbers, rules_first=self.rules_first.isChecked())
 
     def show_limits(self, limits: LimitSettings) -> None:
-        """Show other limits; they take effect once the settings are saved."""
+        """Enter `limits` into the fields; they take effect once the settings are saved."""
         for name, field in self.fields.items():
             field.setValue(getattr(limits, name))
         self.rules_first.setChecked(limits.rules_first)

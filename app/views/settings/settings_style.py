@@ -53,5 +53,5 @@ QTextBrowser#chatText[tone="error"] { color: ${error}; }
 
 
 def style_sheet() -> str:
-    """Return the style sheet."""
+    """Return the style sheet of the settings dialog, used by the models window too."""
     return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))

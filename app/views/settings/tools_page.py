@@ -63,7 +63,7 @@ _NAME = Qt.ItemDataRole.UserRole
 
 
 class ToolsPage(SettingsPage):
-    """Rules for the session, for each effect and each tool, and the user's current answers.
+    """The page with the rules for the session, effects and tools, and the user's current answers.
 
     The rule for the session and the withdrawal of answers take effect at once, the rest with
     "Save". `site` are this computer's rules, which apply in addition to the user's own; without
@@ -120,7 +120,7 @@ class ToolsPage(SettingsPage):
         return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
 
     def device_values(self) -> dict[str, str | float]:
-        """Return where models run and stay in memory, keyed by the names in `Settings`."""
+        """Return the chosen device and idle time of models, keyed by field names of `Settings`."""
         return {"device": self.device.value, "idle_minutes": self.idle.value()}
 
     def _add_session(self) -> None:
@@ -218,11 +218,11 @@ class ToolRuleList(QWidget):
             self.list.setCurrentItem(first)
 
     def rules(self) -> dict[str, str]:
-        """Return the chosen rules by tool name, without tools that have none."""
+        """Return the chosen rules by tool name; tools without a chosen rule are left out."""
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show the rule that applies to each tool, by the rules of effects; offer stricter ones."""
+        """Show each tool's rule under `effects` (rules by effect), and offer the stricter rules."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
@@ -331,7 +331,7 @@ class _ToolTree(QTreeWidget):
 
 
 class AnswerList(GrantList):
-    """The tools that were allowed or refused in a conversation, each with a button to undo that."""
+    """A list of the tools allowed or refused in a conversation, each with a button to undo that."""
 
     def __init__(self, grants: Grants, texts: PackTexts) -> None:
         super().__init__("None: every call that asks is asked about.")
