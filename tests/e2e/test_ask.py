@@ -147,7 +147,14 @@ def test_an_endpoint_that_is_down_ends_the_run_with_one_clear_line(sightline: Ru
     config = tmp_path / "home" / "config"
     config.mkdir(parents=True)
     (config / "settings.json").write_text(
-        json.dumps({"llm": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}})
+        json.dumps(
+            {
+                "llm": {
+                    "kind": "openai",
+                    "openai": {"base_url": "http://127.0.0.1:9/v1", "model": "m"},
+                }
+            }
+        )
     )
     done = sightline("ask", "hello", "--json")
     assert done.returncode == 1
@@ -162,7 +169,14 @@ def test_a_remote_host_is_not_spoken_to_without_consent(sightline: Run, tmp_path
     config = tmp_path / "home" / "config"
     config.mkdir(parents=True)
     (config / "settings.json").write_text(
-        json.dumps({"llm": {"kind": "openai", "base_url": "https://api.invalid/v1", "model": "m"}})
+        json.dumps(
+            {
+                "llm": {
+                    "kind": "openai",
+                    "openai": {"base_url": "https://api.invalid/v1", "model": "m"},
+                }
+            }
+        )
     )
     done = sightline("ask", "hello", "--json")
     assert done.returncode == 1

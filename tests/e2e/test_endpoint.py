@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 def use_endpoint(home: Path, url: str) -> None:
     """Choose the endpoint in the profile's settings, as the settings dialog does."""
     (home / "config").mkdir(parents=True)
-    llm = {"kind": "openai", "base_url": url, "model": "test-model"}
+    llm = {"kind": "openai", "openai": {"base_url": url, "model": "test-model"}}
     (home / "config" / "settings.json").write_text(json.dumps({"llm": llm}))
 
 
