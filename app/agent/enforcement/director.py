@@ -88,7 +88,7 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Return the intent of the run's question, which must not be in the thread's history yet."""
+        """Return the intent of the run's question, which must not be in the thread's history."""
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}

@@ -198,8 +198,8 @@ class PlanState:
     def close(self, ok: bool) -> None:
         """End all open steps.
 
-        If the model ended the run with an answer (`ok`), a running step becomes done. The other steps
-        become skipped.
+        If the model ended the run with an answer (`ok`), running steps are done. All other open
+        steps are skipped.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):
