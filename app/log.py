@@ -41,7 +41,7 @@ def _short(match: re.Match[str]) -> str:
 
 
 def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Log to stderr from `level` up and, if there is a `folder`, to a file in it from INFO up."""
+    """Log `level` and above to stderr and, if `folder` is given, INFO and above to a file there."""
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False

@@ -82,7 +82,7 @@ def log_dir() -> Path:
 
 
 def models_dir() -> Path:
-    """Return the folder for installed models: SIGHTLINE_MODELS, or `models` in the data folder."""
+    """Return the folder for installed models: $SIGHTLINE_MODELS, or `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
 

@@ -120,7 +120,7 @@ class ModelSettings(_Part):
 
 
 class LimitSettings(_Part):
-    """The limits of a run.
+    """The limits of a run, in which the assistant answers one question.
 
     Attributes:
         steps: Maximum number of requests to the language model.

@@ -50,7 +50,7 @@ _BLANK = frozenset(
 
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as JSON for the user; parsing it gives exactly what would run.
+    """Return arguments as JSON for the user, which parses to exactly the arguments that would run.
 
     Line breaks, invisible characters, unusual spaces and characters that change the writing
     direction are written as escapes, so that no argument can look like another.
@@ -68,9 +68,14 @@ def tool_request(
     *,
     remember: bool = True,
 ) -> dict[str, Any]:
-    """Return the fields of the approval request for a call, with its exact arguments.
+    """Return the fields of the `ApprovalRequested` event that asks whether a call may run.
 
-    `remember`: whether to offer an answer that holds for the whole conversation.
+    Args:
+        spec: The tool.
+        call: The call as the model wrote it.
+        arguments: The validated arguments; None for those of `call`.
+        judged: The judgement of the call, for the files and hosts that it would reach.
+        remember: Whether to offer an answer that holds for the whole conversation.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -124,19 +129,19 @@ class Verdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Return whether this is exactly the call that was allowed.
+        """Return whether this tool with these arguments is exactly the call that was allowed.
 
-        Check it right before the call.
+        To be checked right before the call is made.
         """
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides about calls by the policy, by the user's earlier answers, or by asking.
+    """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        policy: The rules.
+        policy: The rules of the user and the site about tools.
         grants: The user's answers that hold for a whole conversation; shared by all loops of the
             program.
     """
@@ -151,7 +156,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """Judge a call by the policy and by the user's earlier answers."""
+        """Return the judgement of a call by the policy and by the user's earlier answers."""
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged
@@ -178,7 +183,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Return whether `admit` would ask the user about this call. Such calls run alone."""
+        """Return whether `admit` would ask about this call; if so, no other may run beside it."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(
@@ -192,7 +197,7 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Decide whether a call may run, and ask the user if the policy requires it."""
+        """Return whether a call may run, as a verdict; ask the user if the policy requires it."""
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:
@@ -233,7 +238,10 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit an approval request, wait for the answer, and emit it. No answer counts as no."""
+    """Emit an approval request with the fields `wanted`; wait for, emit and return the answer.
+
+    If an error prevents an answer, the answer is no.
+    """
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 

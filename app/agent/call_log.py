@@ -28,10 +28,10 @@ class LoggedCall:
         call: The call.
         message: The tool message with its result.
         images: References of the open images that the result is based on; empty if unknown.
-        sources: Like `images`, but including pictures that tools generated without an image; see
-            `CallLog.sources`.
+        sources: Paths of the open images that the result is based on; if there are none, of the
+            files that the call's arguments, or else its output, name.
         here: Whether the call was made in the current run.
-        number: Its position in the order in which results arrived, from 0.
+        number: Position of the result in the order in which results arrived, from 0.
     """
 
     call: ToolCall
@@ -42,9 +42,9 @@ class LoggedCall:
     sources: frozenset[str] = frozenset()
 
     def may_concern(self, images: Collection[str]) -> bool:
-        """Return whether the result may be based on one of these images.
+        """Return whether the result is, or may be, based on one of these images.
 
-        True if that is unknown.
+        True if the result's images are unknown, or if `images` is empty.
         """
         return not images or not self.images or not self.images.isdisjoint(images)
 
@@ -52,7 +52,10 @@ class LoggedCall:
 class CallLog:
     """The finished calls of a conversation, including those of the current run.
 
-    Relative file names refer to `folder`, the run's output folder.
+    Args:
+        history: The messages of the earlier runs.
+        notes: Notes on the open images, the current one first, as in `RunRequest.image_notes`.
+        folder: The run's output folder, to which relative file names refer.
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call and return its log entry."""
+        """Add a finished call, of the current run if `here`, and return its log entry."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.output)
@@ -129,7 +132,7 @@ class CallLog:
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """Return the open image and any images it was made from, as in `LoggedCall.sources`."""
+        """Return the paths of the image in `note` and of its sources; see `LoggedCall.sources`."""
         own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
@@ -142,7 +145,10 @@ class CallLog:
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """Return the open images that arguments name, directly or by files made from them."""
+        """Return the references of the open images that arguments name.
+
+        Naming a file that was made from an image counts as naming the image.
+        """
         found: set[str] = set()
         for text in _strings(arguments):
             name = self._open_image(text)
@@ -165,7 +171,7 @@ class CallLog:
     def earlier(self, images: Collection[str] = ()) -> Iterator[LoggedCall]:
         """Yield the successful calls of earlier questions that may be about these images.
 
-        Without images: about the current image.
+        If `images` is empty, the current image is meant.
         """
         images = frozenset(images or filter(None, (self.current,)))
         return (i for i in self._ended if not i.here and i.message.ok and i.may_concern(images))
@@ -175,7 +181,7 @@ class CallLog:
         return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
 
     def on_other_images(self, images: Collection[str]) -> Iterator[LoggedCall]:
-        """Yield the calls that are known to be based on images other than these."""
+        """Yield the calls that are known to be based on none of these images."""
         return (item for item in self._ended if not item.may_concern(images))
 
     def latest(
@@ -183,8 +189,8 @@ class CallLog:
     ) -> LoggedCall | None:
         """Return the last call to any of these tools that may be about these images, or None.
 
-        If `ok`, only successful calls count, from any run; if not, calls of the current run with
-        any outcome.
+        With `ok`, successful calls of any run count; without it, calls of the current run with any
+        outcome.
         """
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):

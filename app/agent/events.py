@@ -22,7 +22,7 @@ class _Event(BaseModel):
 
 
 class RunStarted(_Event):
-    """A run began. `question` is the user's text, `model` the language model's name."""
+    """A run began. `model` is the language model's name, `images` the ids of the open images."""
 
     kind: Literal["run_started"] = "run_started"
     thread_id: str
@@ -32,7 +32,7 @@ class RunStarted(_Event):
 
 
 class TextDelta(_Event):
-    """A piece of streamed text: part of the answer if `final`, otherwise text before tool calls."""
+    """A piece of streamed text: of the answer, or of what the model writes before tool calls."""
 
     kind: Literal["text_delta"] = "text_delta"
     text: str
@@ -51,8 +51,8 @@ class ReasoningDelta(_Event):
 class ModelRetry(_Event):
     """The endpoint failed; the request will be repeated after `wait_s` seconds.
 
-    Discard and stop showing any text and reasoning streamed since the last event that was neither
-    text nor reasoning. `withdrawn` says whether any was streamed.
+    The text and reasoning streamed since the last event of any other kind are void and must no
+    longer be shown; `withdrawn` says whether there are any.
     """
 
     kind: Literal["model_retry"] = "model_retry"
@@ -75,13 +75,13 @@ class Noted(_Event):
 
 
 class Override(BaseModel):
-    """A decision by the model that the packs' rules changed.
+    """A change that the packs' rules made to a decision of the language model.
 
     Attributes:
-        rule: "dependency", "successor", "excluded", "left_out", "low_priority", "unsuitable",
-            "incomplete" or "empty_result".
-        tool: The tool that the model wanted to call; "" if it wanted to answer.
-        instead: The tool that runs in its place or before it; "" for none.
+        rule: The kind of rule: "dependency", "successor", "excluded", "left_out", "low_priority",
+            "unsuitable", "incomplete" or "empty_result".
+        tool: The tool that the model wanted to call; "" if the model wanted to answer.
+        instead: The tool that runs instead of `tool` or before it; "" for none.
         reason: One sentence for the user.
     """
 
@@ -94,13 +94,13 @@ class Override(BaseModel):
 
 
 class PlanUpdated(_Event):
-    """The plan: its steps with their states, and the changes made by rules.
+    """The plan was made or changed: its steps with their states, and the changes made by rules.
 
     Each step has "tool" (or the title of a step that the model wrote itself), "why" and "state"
-    (pending, running, done, incomplete, failed, skipped). Where applicable it also has "by"
-    ("rules", "model", "enforced"), "verdict" (the reason for its state) and "after" (the numbers,
-    from 1, of the steps it waits for). `goal` is "" during the run, then "done" or "incomplete";
-    `goal_why` says what is missing.
+    (pending, running, done, incomplete, failed, skipped). Where applicable it also has "by" (who
+    added the step: "rules", "model", or "enforced" for rules that overrode the model), "verdict"
+    (the reason for its state) and "after" (the numbers, from 1, of the steps it waits for). `goal`
+    is "" during the run, then "done" or "incomplete"; `goal_why` says what is missing.
     """
 
     kind: Literal["plan_updated"] = "plan_updated"
@@ -111,7 +111,7 @@ class PlanUpdated(_Event):
 
 
 class ToolStarted(_Event):
-    """A tool call begins. `own` marks calls to the loop's own tools, which belong to no pack."""
+    """A tool call begins. `own` says whether the tool is one of the agent's own, not a pack's."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: str
@@ -134,8 +134,8 @@ class ToolFinished(_Event):
     """A tool call ended. Findings and artifacts are objects; `json_forms` converts them to JSON.
 
     `evidence` is the number of the result in the conversation, from 1, which answers cite as [1]; 0
-    if there is no result. `refused` tells the user why a rule, the policy or the user prevented the
-    call; its status is then "failed".
+    if there is no result. If a rule, the policy or the user prevented the call, `refused` says why
+    and `status` is "failed".
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -164,8 +164,8 @@ class ApprovalRequested(_Event):
     or "sends to"), argument, shown (the whole path with links followed, or the host in its plain
     spelling) and note (what is unusual, or "").
 
-    `about` says what the question is about: a call ("tool"); whether a running tool may use `image`
-    (the app's id) although it is unsuitable ("override": the default is no, and a yes holds for
+    `about` says what the question is about: a call ("tool"); whether a running tool may use an
+    unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for
     this image in this conversation); whether a conversation may be sent ("conversation"); whether
     these pictures may be sent ("pictures"), and once more whether those that may show who the
     patient is may be sent ("risky_pictures"). For the last three, `host` and `model` say where to,

@@ -26,9 +26,9 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file, or the app's id if the file has no usable name.
+    """Return the name of an image's file, or the image's id if the file has no usable name.
 
-    If two of the open `notes` have the same file name, the id is added.
+    The id is added to the name if another image in `notes` has the same file name.
     """
     own = str(note.get("id") or "")
     name = _file(note)
@@ -39,7 +39,7 @@ def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) ->
 
 
 def named_with_id(note: Mapping[str, Any]) -> str:
-    """Return the name of an image with its id, for texts that ask a person to name an image."""
+    """Return "NAME (ID)" of an image, for texts that ask a person to name an image."""
     own, name = str(note.get("id") or ""), name_of(note)
     return name if name == own or not own else f"{name} ({own})"
 
@@ -49,9 +49,9 @@ def _file(note: Mapping[str, Any]) -> str:
 
 
 def image_reference(note: Mapping[str, Any]) -> str:
-    """Return the reference by which tools identify an image: its path, or else the app's id.
+    """Return the reference by which tools identify an image: its path, or its id if it has none.
 
-    It stays the same while other images are opened and closed.
+    The reference stays the same while other images are opened and closed.
     """
     return str(note.get("path") or note.get("id") or "")
 
@@ -74,7 +74,7 @@ def image_arguments(schema: ToolSchema) -> list[str]:
 
 
 def unsuitable_image(accepts: Accepts, note: Mapping[str, Any]) -> str:
-    """Return the reason why a tool must not run on an image, as a clause; "" if it may."""
+    """Return a clause saying why an image is not what a tool `accepts`; "" if it is suitable."""
     name = name_of(note)
     what = accepts.what or "an image that this tool is for"
     kind = str(note.get("kind") or "").strip()

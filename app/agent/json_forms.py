@@ -40,7 +40,7 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
-    """Return a finding's fields by name; a mask's geometry names a PNG in `out_dir`.
+    """Return a finding's fields as JSON data; a mask or heat map is written as PNG to `out_dir`.
 
     Raises:
         FileProblem: The PNG cannot be written.
@@ -53,8 +53,8 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
 def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
     """Return a geometry as JSON-ready data, in image pixel coordinates (x, y).
 
-    A Mask or Heatmap is also written as a PNG to `out_dir`, at the image's own size: a Mask with
-    the values 0 and 255, a Heatmap with its values 0..1 scaled to 0..255.
+    A Mask or Heatmap becomes a PNG in `out_dir`, with `name` in its file name, at the image's own
+    size: a Mask with the values 0 and 255, a Heatmap with its values 0..1 scaled to 0..255.
 
     Raises:
         FileProblem: The PNG cannot be written.
@@ -104,7 +104,7 @@ def plain(value: Any) -> Any:
 
 
 def describe(event: RunEvent) -> str:
-    """Describe an event in one line for a person; return "" if there is nothing to say.
+    """Return a short description of an event for a person; "" if there is nothing to say.
 
     Streamed text is not described, because it is printed as it arrives.
     """

@@ -149,7 +149,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """The images that a tool accepts; () for any.
+    """The images that a tool accepts; an attribute that is () excludes none.
 
     Attributes:
         kinds: "dicom" or "picture", as in the notes on open images.
@@ -224,7 +224,7 @@ class TextWords:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """A tool that lists what exists, for a call that unexpectedly found nothing.
+    """A tool that lists existing names, run after a call that unexpectedly found nothing.
 
     Attributes:
         tool: Name of a tool that lists existing names (modalities, field values); it must only
@@ -297,7 +297,7 @@ class Successor:
     """A tool that should run after a successful call of another tool.
 
     Attributes:
-        after: The tools, a call of any of which is followed by `then`.
+        after: Tools; a successful call of any one of them is followed by `then`.
         then: The tool that follows.
         kinds: Kinds of question for which it follows; () for all kinds.
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
@@ -407,7 +407,7 @@ class Plans:
         return tuple(sorted(unique, key=lambda name: -self.rule(name).priority))
 
     def successors(self, tool: str, kinds: Iterable[str]) -> tuple[Successor, ...]:
-        """Return what follows after `tool` for a question of these kinds, in the packs' order."""
+        """Return the successors of `tool` for a question of these kinds, in the packs' order."""
         asked = frozenset(kinds)
         return tuple(
             item

@@ -60,7 +60,7 @@ class AnswerContext:
     Attributes:
         kinds: The kinds to which the question belongs.
         ran: The tools that returned a result.
-        targets: What the question mentions of the pack's `PackPlan.targets`, by name.
+        targets: Names of those of the pack's `PackPlan.targets` that the question mentions.
     """
 
     kinds: frozenset[str]

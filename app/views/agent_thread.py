@@ -121,11 +121,11 @@ class AgentThread(QObject):
         return tuple(self._pending)
 
     def is_idle(self) -> bool:
-        """Return whether no question runs or is queued and no event waits to be delivered."""
+        """Return whether nothing is running, no question is queued and no event awaits delivery."""
         return self._current is None and not self._pending and not self._inbox
 
     def ask(self, text: str, thread: Any) -> Question:
-        """Send a question of the conversation `thread`, or queue it while another question runs."""
+        """Send a question in the conversation `thread`, or queue it while another question runs."""
         try:
             request = self._make_request(text, thread)
         except SightlineError as error:
@@ -163,7 +163,7 @@ class AgentThread(QObject):
             self._runner.resolve(approval_id, decision)
 
     def close(self) -> None:
-        """Stop everything and join the thread; no event is delivered afterwards."""
+        """Stop the run, clear the queue and end the runner; no event is delivered afterwards."""
         if self._closed:
             return
         with self._lock:

@@ -43,7 +43,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; if at least `MANY` instances are open, exempt all objects."""
+        """Resume full collections; with at least `MANY` open `instances`, freeze all objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

@@ -80,7 +80,7 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
 
 
 def preload(*names: str) -> None:
-    """Read icons before they are painted, since a paint event should not wait for a disk."""
+    """Read icons from disk in advance, so that no paint event waits for the disk."""
     for name in names:
         _renderer(name, THEME.text_muted)
 

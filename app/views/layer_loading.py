@@ -60,7 +60,7 @@ class LayerLoading(QObject):
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
-        """Show a segmentation or other object on its first open image; False if there is none."""
+        """Show a DICOM object, e.g. a SEG, on an open image it refers to; False if none is open."""
         target = self._workspace.image_of(instance)
         if target is None:
             return False

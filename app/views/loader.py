@@ -142,7 +142,7 @@ class Loader:
         done: Callable[[Instance], object],
         failed: OnError,
     ) -> None:
-        """Cut the volume of a series in `plane`, and pass the sections to `done` as an instance."""
+        """Cut the volume of a series along `plane`; pass the sections to `done` as an instance."""
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))

@@ -360,7 +360,7 @@ class ModelHostButton(QPushButton):
         return bool(self._sending)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Set the model that answers the next question, and its host; "" for this machine."""
+        """Set the model that answers the next question, and its host ("" for this machine)."""
         self._model, self._host = name, remote_host
         self._show()
 
@@ -466,7 +466,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
 
     def default_sizes(self) -> None:
-        """Set the default dock sizes; call this after layout, if no saved layout was restored."""
+        """Set the default dock sizes; call once the window is shown, if no layout was restored."""
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:

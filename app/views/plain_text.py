@@ -17,7 +17,7 @@ _WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
 
 
 def clean(text: str) -> str:
-    """Return `text` with uniform line breaks, and control and direction characters as U+FFFD.
+    """Return `text` with uniform line breaks; control and direction characters become U+FFFD.
 
     A text document would take such characters for structure.
     """

@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupRequest:
-    """The files, question and screenshot that the command line requests from the window."""
+    """The files to open, question to ask and screenshot to save, given on the command line."""
 
     paths: Sequence[Path] = ()
     ask: str = ""  # question for the chat once the files are shown
@@ -153,7 +153,7 @@ def settle(
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return a window's picture with `ratio` physical px per logical px; None: the screen's."""
+    """Return a picture of a window with `ratio` (None: the screen's) physical px per logical px."""
     QApplication.sendPostedEvents()
     scale = window.devicePixelRatioF() if ratio is None else ratio
     size = QSizeF(window.size()) * scale

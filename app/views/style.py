@@ -73,7 +73,7 @@ def load_fonts() -> None:
 
 
 def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the interface font in a size of `pixels`."""
+    """Return the interface font in a size of `pixels` px."""
     font = QFont(TYPE.family)
     font.setPixelSize(pixels)
     font.setWeight(weight)

@@ -38,7 +38,7 @@ class Theme:
     annotation: tuple[str, ...] = COLORS  # by `LabelColors`
 
     def annotation_color(self, index: int) -> str:
-        """Return the colour of the label number `index`, from 0; colours repeat after the last."""
+        """Return the colour for a label's index (from 0); colours repeat after the last one."""
         return self.annotation[index % len(self.annotation)]
 
 

@@ -187,7 +187,7 @@ def rule() -> QFrame:
 
 
 class IconLabel(QLabel):
-    """An icon as a label, sharp on every screen."""
+    """A label that shows an icon, sharp at any pixel density."""
 
     def __init__(self, name: str, size: int = SPACE.icon, tint: str = THEME.text_muted) -> None:
         super().__init__()

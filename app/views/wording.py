@@ -32,7 +32,7 @@ def one_line(text: str) -> str:
 
 
 def person_name(text: str) -> str:
-    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle", without affixes."""
+    """Return a DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle", no prefix or suffix."""
     first_form = one_line(text).split("=")[0] or one_line(text).strip("=")
     parts = [part.strip() for part in first_form.split("^")]
     family, given = parts[0], " ".join(part for part in parts[1:3] if part)
@@ -48,7 +48,7 @@ def date(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text with three significant digits; whole from 100 on."""
+    """Return a number as text: at most three significant digits, or an integer from 100 on."""
     if abs(value) >= 100 or float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"

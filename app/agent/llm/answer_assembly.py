@@ -37,14 +37,17 @@ TextFilter = TextCalls | SchemaReader
 
 @dataclass(slots=True)
 class CallParts:
-    """A tool call while it is streamed; its arguments are incomplete JSON text."""
+    """A tool call that is being streamed; `arguments` is the JSON text received so far."""
 
     id: str = ""
     name: str = ""
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the call; arguments that cannot be parsed are kept as text in `raw`."""
+        """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
+
+        `complete` is False if the answer was cut off at its length limit.
+        """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:
             raw = self.arguments.strip() or "(cut off)"
@@ -53,7 +56,7 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """Assembles one streamed answer within `bounds`; each API protocol has its own subclass.
+    """Assembles a model's streamed answer from its pieces; each API protocol has a subclass.
 
     Attributes:
         started: Whether the endpoint has begun to answer.
@@ -70,7 +73,7 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Add a piece of the stream, and return the text and reasoning in it.
+        """Add a piece of the stream, and return the text and reasoning in that piece.
 
         Tool calls are returned later, by `end`. An answer that is too long raises ModelFailed.
         """
@@ -130,7 +133,7 @@ class Assembly(ABC):
 
 
 class ChatAssembly(Assembly):
-    """Assembles the answer to a chat-completions request; `text_filter` finds calls in its text."""
+    """Assembles a streamed chat completion; `text_filter` finds tool calls written as text."""
 
     def __init__(self, at: Endpoint, bounds: Bounds, text_filter: TextFilter | None = None) -> None:
         super().__init__(at, bounds)

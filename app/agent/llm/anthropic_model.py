@@ -24,7 +24,7 @@ _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 class AnthropicModel(HostedModel):
     """A model behind Anthropic's Messages API; "" as `base_url` stands for Anthropic's own address.
 
-    `output_tokens` of its `info` limits each answer.
+    `info.output_tokens` is the maximum number of tokens in an answer.
 
     Raises:
         UsageError: The package is not installed, or `base_url` is not an http(s) address.
@@ -152,7 +152,8 @@ class _MessagesAssembly(Assembly):
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
     """Return the transcript, without its system message, as the Messages API expects it.
 
-    Tool results stand inside a user message; consecutive messages of one role are joined.
+    Tool results become parts of user messages; consecutive messages of one role are joined. Unless
+    the model accepts `images`, a note replaces each picture.
     """
     wire: list[dict[str, Any]] = []
     for message in messages:

@@ -13,11 +13,11 @@ from app.errors import SightlineError
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """An endpoint's answer that a request does not fit into the model's context.
+    """An endpoint's report that a request does not fit into the model's context.
 
     Attributes:
         limit: Tokens that request and answer may have together; 0 if the endpoint did not say.
-        used: Tokens that it counted in the request; 0 if it did not say.
+        used: Tokens that the endpoint counted in the request; 0 if the endpoint did not say.
     """
 
     limit: int = 0
@@ -46,7 +46,7 @@ class ModelInfo:
         context_tokens: Maximum number of tokens in a request and its answer together.
         output_tokens: How many of these tokens are reserved for the answer.
         images: Whether the model accepts pictures.
-        own_tools: Whether it is offered the loop's own tools (`read_result`, `update_plan`).
+        own_tools: Whether the agent's own tools (`read_result`, `update_plan`) are offered to it.
         input_price: US dollars per million request tokens; None if unknown.
         output_price: US dollars per million answer tokens; None if unknown.
         chars_per_token: Average for English text and JSON, used for estimates.
@@ -82,7 +82,7 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of text."""
+    """A piece of the text that a model streams."""
 
     text: str
 
@@ -104,7 +104,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A complete tool call."""
+    """A complete tool call in a model's answer."""
 
     call: ToolCall
 
@@ -118,7 +118,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens counted by the endpoint."""
+    """The numbers of tokens in a request and its answer, as counted by the endpoint."""
 
     input_tokens: int
     output_tokens: int
@@ -139,29 +139,29 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 def set_resend_check(check: Callable[[], None]) -> None:
     """Set a check that runs before a model repeats its request within one stream.
 
-    It is called in the task that is streaming; an error that it raises ends the stream.
+    `check` is called in the task that is streaming; an error raised by `check` ends the stream.
     """
     _resend_check.set(check)
 
 
 def check_resend() -> None:
-    """Run the check set by `set_resend_check`; it raises ModelFailed if nothing may be repeated."""
+    """Run the check set by `set_resend_check`; raise ModelFailed if it forbids to send again."""
     check = _resend_check.get()
     if check is not None:
         check()
 
 
 def is_encrypted(model: object) -> bool:
-    """Report whether the connection to a remote model is encrypted (its `encrypted`)."""
+    """Return whether the connection to a model is encrypted: its `encrypted`, by default True."""
     return getattr(model, "encrypted", True) is True
 
 
 class LanguageModel(Protocol):
-    """A language model; it may also have `info` (see `model_info`) and `encrypted`."""
+    """A language model. It may also have `info` (`model_info`) and `encrypted` (`is_encrypted`)."""
 
     @property
     def name(self) -> str:
-        """The name for the user and the log, e.g. "offline" or "gpt-5 at api.example.org"."""
+        """The name shown to the user and in the log, e.g. "offline" or "gpt-5 at example.org"."""
         ...
 
     @property
@@ -172,7 +172,7 @@ class LanguageModel(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Answer the transcript, event by event.
+        """Yield the model's answer to the transcript `messages`, in which it may call `tools`.
 
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.

@@ -63,10 +63,10 @@ T = TypeVar("T")
 async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Yield a stream's items within its limits, and a Note if the first one takes long; close it.
+    """Yield the items of `source`, after a Note if the first is slow to come; then close `source`.
 
     Raises:
-        ModelFailed: The stream is silent for too long, or does not end in time.
+        ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time.
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.
@@ -117,7 +117,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import an endpoint's package, which takes about a second; return it with `transport`."""
+    """Import a provider's package, which takes about a second; return it and `llm.transport`."""
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
@@ -160,7 +160,7 @@ def host_of(base_url: str) -> str:
 
 
 def place_of(base_url: str) -> str:
-    """Return the host of an http(s) address for the user, with its port unless that is 443 (https).
+    """Return the host to show for an http(s) address, with the port unless it is the 443 of https.
 
     The port matters: consent to one service on a machine is not consent to another. Letters outside
     ASCII are written as they are sent over the network ("xn--..."), so that no host can look like

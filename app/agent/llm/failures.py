@@ -65,14 +65,14 @@ CHECK_ADDRESS = 'Check the address in the settings (it usually ends with "/v1")'
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The endpoint of a request, for error messages, which never hold its `secret`, the API key."""
+    """The endpoint that error messages name; they never contain its `secret`, the API key."""
 
     host: str
     model: str = ""
     secret: str = ""
 
     def without_secret(self, text: str) -> str:
-        """Return text without the key in it."""
+        """Return text with the API key, if that has 8 or more characters, replaced by "[key]"."""
         # A text shorter than any real key may be part of a word.
         return text.replace(self.secret, "[key]") if len(self.secret) >= _KEY_LENGTH else text
 
@@ -110,7 +110,10 @@ def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFai
 
 
 def unreadable_answer(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
-    """Return the error for an endpoint that sends anything other than a streamed answer."""
+    """Return the error for an answer that cannot be read; `detail` is for the log.
+
+    `started` says whether part of the answer had arrived.
+    """
     found = model_failed(
         "the language model's endpoint sent an answer that cannot be read",
         at,
@@ -127,7 +130,10 @@ def cut_off_answer(at: Endpoint) -> ModelFailed:
 
 
 def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
-    """Return the error for an endpoint that sends nothing for too long."""
+    """Return the error for an endpoint that sends nothing for too long.
+
+    `started` says whether part of the answer had arrived.
+    """
     return model_failed(
         "the language model stopped in the middle of its answer"
         if started
@@ -146,7 +152,7 @@ def oversized_answer(at: Endpoint) -> ModelFailed:
 
 
 def model_failed(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
-    """Return an error of an endpoint; `retryable` as in `ModelFailed`."""
+    """Return a `ModelFailed` about the endpoint `at`, with this reason, remedy and `retryable`."""
     found = ModelFailed(reason, subject=at.host, remedy=remedy)
     found.retryable = retryable
     return found
@@ -236,7 +242,8 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that an endpoint asks to wait, or None if it does not say.
 
-    `retry-after-ms` precedes Retry-After, a number of seconds or a date (RFC 9110, 10.2.3).
+    The header retry-after-ms takes precedence over Retry-After, which is a number of seconds or a
+    date (RFC 9110, 10.2.3).
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:

@@ -23,12 +23,14 @@ _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class HostedModel(ABC):
-    """A model behind an endpoint, accessed with the provider's own package; see `OpenAIModel`.
+    """A model behind an endpoint, accessed with the provider's own Python package.
+
+    The arguments are explained in `OpenAIModel`.
 
     Attributes:
         package: The name of the provider's package.
         errors: The name of the package's base class for errors.
-        list_options: How the package is asked for the endpoint's models.
+        list_options: Arguments of the package's call that lists the endpoint's models.
 
     Raises:
         UsageError: `base_url` is not an http(s) address.
@@ -48,7 +50,7 @@ class HostedModel(ABC):
 
     @property
     def name(self) -> str:
-        """The model and the host where it runs."""
+        """The names of the model and its host, e.g. "gpt-5 at api.example.org"."""
         return f"{self._at.model} at {self._at.host}"
 
     @property
@@ -64,7 +66,7 @@ class HostedModel(ABC):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Answer the transcript.
+        """Yield the model's answer to the transcript `messages`, in which it may call `tools`.
 
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.

@@ -30,10 +30,10 @@ class OpenAIModel(HostedModel):
         key: The API key, or None if the endpoint requires none.
         info: Context size, abilities and prices of the model.
         tool_form: How the model calls tools: "native" by the endpoint's own means; "json_schema" as
-            JSON that the endpoint enforces; "text" as JSON at the end of its text; "auto" is
-            native.
-        text_calls: Whether tool calls written into the text count as well; local models write them
-            if their server does not know their format. None: True unless `tool_form` is "native".
+            JSON that the endpoint enforces; "text" as JSON at the end of its text; "auto" means
+            "native".
+        text_calls: Whether tool calls that the model writes into its text count as well, as some
+            local models do; None means True unless `tool_form` is "native".
         answer_schema: A JSON schema that an answer must conform to when no tools are offered.
         bounds: Limits on the time and size of an answer.
         api_version: The Azure API version; "" for all other endpoints.
@@ -160,7 +160,7 @@ def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
 def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
     """Return a message in the form that the endpoint expects.
 
-    Captions replace pictures unless the model accepts `images`.
+    Unless the model accepts `images`, a note with the caption replaces each picture.
     """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.pictures:
@@ -180,7 +180,7 @@ def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name with only the characters that endpoints accept, even in an old call."""
+    """Return a tool's name with characters that endpoints refuse replaced, cut to 64 characters."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 
 

@@ -18,7 +18,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """Return the PNG as base64, or "" if it is missing, too large, no PNG, or not the expected one.
+    """Return the PNG as base64, or "" if the file is missing, too large, no PNG, or was replaced.
 
     A file named by its digest (`context.model_pictures`) must have that digest, so that only the
     picture that the user was shown and allowed is sent.
@@ -38,6 +38,6 @@ def encoded(picture: Picture) -> str:
 
 
 def missing(picture: Picture, sees: bool) -> str:
-    """Return the note that a model, which `sees` pictures or not, gets in place of one."""
+    """Return the note that replaces a picture; `sees` says whether the model accepts pictures."""
     why = "it is not there any more" if sees else "this model takes no pictures"
     return f"[A picture is not shown, {why}: {picture.caption}]"

@@ -93,8 +93,8 @@ class Probe:
     """Tests language models for the settings page.
 
     Args:
-        build: Builds the model with the given settings.
-        in_use: Reports whether a model is in use for questions and must not be closed.
+        build: Returns the model with the given settings.
+        in_use: Returns whether a model is in use for questions, so that it must not be closed.
         before_request: Called before each request to an endpoint, for the audit log.
     """
 
@@ -109,14 +109,14 @@ class Probe:
         self._before_request = before_request
 
     def diagnose(self, choice: ModelChoice, cancel: CancelToken) -> Report:
-        """Test a model step by step; if cancelled, Cancelled is raised."""
+        """Test a model step by step and return the report; raise Cancelled if `cancel` is set."""
         if choice.kind == "local":
             return run(self._one_word(choice), cancel)
         self._before_request(choice)
         return run(examine(choice), cancel)
 
     def models(self, choice: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
-        """Return the names of the models that an endpoint offers; empty if it has no such list.
+        """Return the names of the models that an endpoint offers; () if `choice` has no endpoint.
 
         Raises:
             Cancelled: The request was cancelled.
@@ -131,7 +131,7 @@ class Probe:
 
     @staticmethod
     def about_file(path: str) -> Report:
-        """Report the size and memory requirement of a model file, and any missing packages."""
+        """Return a report on a model file: its size, the memory it needs, and missing packages."""
         if not path.strip():
             return Report(True, ("Choose a GGUF file, or a folder with safetensors.",))
         file = Path(path)
@@ -192,7 +192,7 @@ async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
-    """Run a coroutine in a new event loop, which ends with Cancelled soon after a cancel."""
+    """Run a coroutine and return its result; raise Cancelled soon after `cancel` is set."""
 
     async def watched() -> T:
         loop = asyncio.get_running_loop()
@@ -269,7 +269,7 @@ def memory_bytes() -> int:
 
 
 async def examine(choice: ModelChoice) -> Report:
-    """Test an endpoint step by step, stopping at the first step that fails.
+    """Test an endpoint step by step, up to the first step that fails, and return the report.
 
     The API key is never included in the report.
     """

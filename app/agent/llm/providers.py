@@ -31,7 +31,8 @@ _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{wha
 class ModelChoice:
     """The settings of a language model.
 
-    `key` is "" if none is known; `plans`, what tool packs declare, are for the offline planner.
+    `key` is the API key, or "" if unknown. `plans` are the declarations of the tool packs, which
+    only the offline planner uses.
     """
 
     kind: Kind
@@ -41,7 +42,7 @@ class ModelChoice:
 
     @property
     def url(self) -> str:
-        """The address in use; "" for the offline planner and a local model."""
+        """The endpoint's address; "" for the offline planner and a local model."""
         return endpoint_url(self.kind, self.fields)
 
     @property
@@ -52,14 +53,14 @@ class ModelChoice:
 
 
 def endpoint_url(kind: str, fields: ProviderSettings) -> str:
-    """Return the address in use; "" for the offline planner and a local model."""
+    """Return the endpoint's address; "" for the offline planner and a local model."""
     if kind in ("offline", "local"):
         return ""
     return fields.base_url.strip() or OWN_URLS.get(kind, "")
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """Return the kind and the model given on the command line as "KIND" or "KIND:MODEL"."""
+    """Return kind and model ("" if none) of "KIND" or "KIND:MODEL"; raise UsageError if unknown."""
     kind, _, model = name.partition(":")
     for known in KINDS:
         if kind == known:
@@ -113,7 +114,7 @@ def _check_url(url: str) -> None:
 
 
 def build(choice: ModelChoice) -> LanguageModel:
-    """Build the language model.
+    """Return a new language model with these settings.
 
     Raises:
         UsageError: The model is not configured, or a package that it needs is missing.
@@ -170,10 +171,10 @@ _BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
 
 
 class Models:
-    """The language models that the program has built; thread-safe.
+    """Builds language models, and keeps the local ones for reuse. Thread-safe.
 
-    A local model is built once, since it needs much memory, and must be closed here; other models
-    hold no resources.
+    A local model needs much memory, so it is built once and kept until `close`; other models hold
+    no resources and are built anew each time.
     """
 
     def __init__(self) -> None:
@@ -181,7 +182,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to answer questions; see `build`."""
+        """Return the chosen model for questions; a local model is built once. Raises as `build`."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
@@ -189,17 +190,17 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return a model to test and close; for a local model, the one already built, if any."""
+        """Return the chosen model for a test: the local model already kept, or else a new model."""
         with self._lock:
             return self._running_local(choice) or build(choice)
 
     def is_cached(self, model: LanguageModel) -> bool:
-        """Return whether a model is in use for questions, so that only `close` may end it."""
+        """Return whether a model is kept for questions, so that only `Models.close` may end it."""
         with self._lock:
             return any(model is known for known in self._local.values())
 
     def close(self, chosen: Collection[LanguageModel] | None = None) -> None:
-        """End the processes of the given local models; by default of all."""
+        """Stop keeping the chosen local models, by default all, and end their processes."""
         with self._lock:
             ended = [
                 fields

@@ -65,7 +65,7 @@ def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
 
 
 def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Return the `response_format` of a request: a call of one of the tools, or an answer."""
+    """Return the `response_format` of a request; it permits a call of one tool, or an answer."""
     shapes = [
         _closed({"tool": {"const": tool.name}, "arguments": portable(tool.parameters)})
         for tool in tools
@@ -77,10 +77,10 @@ def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
 
 
 def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema that uses only keywords every server knows, with references written out.
+    """Return a JSON schema in keywords that every server knows, with references resolved.
 
-    It accepts all that the original accepts, and possibly more: arguments are validated later. A
-    schema that refers to itself becomes "any value" at some depth.
+    The result accepts everything that `schema` accepts, and possibly more: arguments are validated
+    later. Below 12 levels, e.g. in a schema that refers to itself, any value is accepted.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 
@@ -150,10 +150,10 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SchemaReader:
-    """Reads one streamed answer in this form, and passes on its text while it arrives.
+    """Reads one streamed answer that should have the form of `response_format`: a call or a text.
 
-    An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`,
-    which explains `quoted`).
+    The text is passed on while it arrives. An endpoint that ignores the schema sends plain text,
+    perhaps with calls in it; that is read by `TextCalls`, which explains `quoted`.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -163,7 +163,7 @@ class SchemaReader:
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Add a piece of the answer; return the text that can be passed on."""
+        """Add a piece of the answer; return the text that can already be shown."""
         self._buffer += text
         if not self._kind:
             self._recognise()
@@ -177,7 +177,10 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining events: the tool call, if the answer is one."""
+        """Return the remaining text, or the call if the answer is a call.
+
+        `complete` is False if the answer was cut off at its length limit.
+        """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._buffer if self._closed else ""
@@ -239,8 +242,8 @@ def _unescaped(part: str) -> str:
 def as_plain(messages: Sequence[Message], form: Form = "json_schema") -> list[Message]:
     """Return the transcript for a model whose chat format has no role for tools.
 
-    Calls become text in this form, results become user messages marked as data. Consecutive user
-    messages are joined, since many chat templates insist that roles alternate.
+    Calls become text in the given `form`, results become user messages marked as data. Consecutive
+    user messages are joined, since many chat templates insist that roles alternate.
     """
     plain: list[Message] = []
     for message in messages:

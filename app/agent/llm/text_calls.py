@@ -64,7 +64,8 @@ class TextCalls:
     """Separates calls of `tools` from the text of one streamed answer.
 
     Ordinary text is passed on at once. From the first sign of a call, everything is held back until
-    the end of the answer shows whether it is one. `quoted` is the data that the model was given.
+    the end of the answer shows whether there is a call. `quoted` is the data that the model was
+    given: JSON that occurs in it is a quotation, not a call.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -75,14 +76,17 @@ class TextCalls:
         self._off = not tools
 
     def take(self, text: str) -> list[ModelEvent]:
-        """Add a piece of the answer; return the text that cannot be part of a call."""
+        """Add a piece of the answer; return the text so far that cannot be part of a call."""
         self._buffer += text
         if len(self._buffer) > MAX_BUFFERED:
             self._off = True  # not searched any further: a call inside broken JSON is none
         return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining text and the calls in it."""
+        """Return the remaining text and the calls in it.
+
+        `complete` is False if the answer was cut off at its length limit.
+        """
         events: list[ModelEvent] = []
         at = 0
         while not self._off and at < len(self._buffer):

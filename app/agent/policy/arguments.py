@@ -97,9 +97,9 @@ class Piece:
         value: The value itself.
         where: Its place in the arguments, e.g. "files[2].name".
         argument: Name of the top-level argument that contains it.
-        keys: All keys on the path to it, starting with the argument; empty for a key of a table.
+        keys: All keys on the path to it, the argument first; empty if the value is a table's key.
         formats: Values of "format" in the JSON schema at this place, e.g. "path" or "uri".
-        default: Whether it belongs to an argument whose value is the tool's own default.
+        default: Whether the whole argument that contains it has the tool's default value.
     """
 
     value: str | int | float | Sequence[Any] | Mapping[str, Any]
@@ -118,7 +118,7 @@ class Piece:
 def judge_arguments(
     spec: ToolSpec, arguments: Mapping[str, Any], scope: Scope, rules: PolicySettings
 ) -> Judgement:
-    """Judge the exact arguments of a call, plain JSON as returned by `grants.exact`.
+    """Return the judgement of a call's exact arguments, plain JSON as returned by `grants.exact`.
 
     Raises:
         NestedTooDeeply: The arguments are nested deeper than `DEEPEST`.
@@ -147,7 +147,7 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return every piece of exact arguments (plain JSON), including the keys of tables."""
+    """Return every text, number, list and table in arguments (plain JSON), and the tables' keys."""
     found: list[Piece] = []
     schema = _schema(input_type)
     for name, value in arguments.items():
@@ -374,7 +374,7 @@ def _replacement_note(path: Path) -> str:
 
 
 def leads_elsewhere(text: str, scope: Scope) -> bool:
-    """Report whether a text not declared to be a path contains one that leads out of the run.
+    """Return whether a text, not declared to be a path, contains a path to files outside the run.
 
     Absolute paths within a sentence count only if their first folder exists on this computer: in
     "normal /unclear", "/unclear" is not a path.

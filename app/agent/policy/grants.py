@@ -19,7 +19,7 @@ from app.tools.api import ToolSpec
 
 
 def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as plain JSON, exactly as they will be used, defaults included."""
+    """Return the arguments as plain JSON, exactly as the tool will get them, with its defaults."""
     if isinstance(arguments, BaseModel):
         return _plain_value(arguments)
     # A copy through JSON: a later change of the object must not change what the user allowed.
@@ -31,9 +31,10 @@ def fingerprint(
     arguments: BaseModel | Mapping[str, Any],
     touches: Sequence[Touch] = (),
 ) -> str:
-    """Return the SHA-256 (hex) of a call: tool, version, effect, exact arguments and their reach.
+    """Return the SHA-256 (hex) of a call: tool, version, effect, exact arguments and `touches`.
 
-    The reach, `touches`, is included because the same path may lead elsewhere tomorrow.
+    `touches`, the files and hosts that the call would reach, are included because the same path may
+    lead elsewhere tomorrow.
     """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
     whole += [[item.what, item.argument, item.shown] for item in touches]
@@ -62,16 +63,16 @@ class Refusal:
 
 
 class Grants:
-    """The user's answers for a conversation and for the session. Thread-safe.
+    """Remembers the user's answers that hold for a conversation or until the program ends.
 
-    A yes is valid for one version of a tool with exactly the same arguments and reach; a no is
-    valid for the tool whatever its arguments. Answers are kept in memory only, so the user is asked
-    again after the program restarts.
+    A yes is valid for one version of a tool with exactly the same arguments, reaching the same
+    files and hosts; a no is valid for the tool whatever its arguments. Answers are kept in memory
+    only, so the user is asked again after the program restarts. Thread-safe.
 
     Attributes:
         on_withdraw: Called with the tool's name ("" for all tools) when permissions are withdrawn.
-        on_change: Called with (tool, new rule) when the rule for the session changes, or when a
-            refusal is withdrawn.
+        on_change: Called with (tool, new rule) when `strict` changes, or when a refusal is
+            withdrawn.
     """
 
     def __init__(self) -> None:
@@ -85,7 +86,7 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The rule for every tool until the program is closed."""
+        """The user's rule for all tools until the program ends; see `Strict` for the values."""
         return self._strict
 
     @strict.setter
@@ -145,7 +146,10 @@ class Grants:
         return tuple(sorted(found))
 
     def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
-        """Forget the permissions in a thread or for a tool; if neither is given, all of them."""
+        """Forget the permissions for `tool` in `thread_id`; "" means all tools or all threads.
+
+        If `tool` is "", accepted objections are forgotten, too.
+        """
         self._given = _others(self._given, thread_id, tool)
         if not tool:
             kept = self._overridden if thread_id else set[tuple[str, ImageRef, str]]()
@@ -153,7 +157,7 @@ class Grants:
         self.on_withdraw(tool)
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
-        """Forget the refusals in a thread or for a tool; if neither is given, all of them."""
+        """Forget the refusals of `tool` in `thread_id`; "" means all tools or all threads."""
         before = self._refused
         self._refused = _others(before, thread_id, tool)
         if self._refused != before:

@@ -27,7 +27,7 @@ class Touch:
         what: "writes" (a file) or "sends to" (a host).
         argument: Where the arguments name it; "" for a host that the tool itself declares.
         shown: The absolute path with links resolved, or the host in plain spelling with its port.
-        note: A warning about it for the user; "" for none.
+        note: A warning about the file or host for the user; "" for none.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Touch:
     note: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """Return it as an item of `ApprovalRequested.touches`."""
+        """Return the fields by name, as an item of `ApprovalRequested.touches`."""
         return asdict(self)
 
 

@@ -45,7 +45,7 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Rules on top of `DEFAULTS`. They can only be stricter, so no settings file can permit more.
+    """Judges tool calls by `DEFAULTS` and by added `rules`, which can only make it stricter.
 
     `also` are policies that apply as well, such as the site's in addition to the user's.
     """
@@ -55,7 +55,7 @@ class Policy:
 
     @classmethod
     def standard(cls) -> Policy:
-        """Return the policy without added rules: a tool asks unless it only reads or computes."""
+        """Return the policy without added rules: only reading and computing run without asking."""
         return cls()
 
     @classmethod
@@ -68,7 +68,7 @@ class Policy:
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool whatever its arguments; an unknown effect asks."""
+        """Return the strictest rule for a tool, whatever its arguments; an unknown effect asks."""
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (

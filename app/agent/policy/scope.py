@@ -33,19 +33,19 @@ class Scope:
 
     @classmethod
     def for_run(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
-        """Return the scope of a run; `notes` are as in `RunRequest.image_notes`."""
+        """Return the scope of a run, with its `RunImages` and `RunRequest.image_notes`."""
         names = _names(images, notes)
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
         return cls(folder, names, getattr(images, "knows", None), own)
 
     def refreshed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
-        """Return this scope extended by pictures made since; the same object if there are none."""
+        """Return the scope with the images' current names; this same object if none has changed."""
         names = _names(images, notes)
         # The same object keeps its cached sets of names.
         return self if names == self.names else replace(self, names=names)
 
     def holds(self, name: str) -> bool:
-        """Report whether a text names an open image or something in the run's folder."""
+        """Return whether a text names an open image or a file in the run's folder."""
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return False
@@ -54,9 +54,9 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Report whether a path lies below the run's folder, links followed.
+        """Return whether a path, with links resolved, lies below the run's folder.
 
-        A relative path counts only if it exists there: a tool may open it relative to the folder in
+        A relative path must also exist there, since a tool may open it relative to the folder in
         which the program was started.
         """
         if self.folder is None or "\0" in name:
@@ -74,7 +74,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return the path that would be written, with links resolved; None if it is ambiguous."""
+        """Return the resolved path that writing to `name` would reach; None if it is ambiguous."""
         try:
             path = Path(name)
             if not path.is_absolute():
@@ -99,7 +99,7 @@ class Scope:
         return str(path) in self._all_names or (self.knows is not None and self.knows(str(path)))
 
     def hint(self) -> str:
-        """Return a sentence that says which images may be named."""
+        """Return a sentence that tells a model which images its arguments may name."""
         ids = [name for name in self.names if name not in self.paths]
         if not ids:
             return "No image is open: ask the user to open one."
@@ -108,7 +108,7 @@ class Scope:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """Those of the names that are absolute paths."""
+        """The elements of `names` that are absolute paths."""
         # Not `Path.is_absolute`: a study may have ten thousand images, and each call needs this.
         return frozenset(filter(os.path.isabs, self.names))
 

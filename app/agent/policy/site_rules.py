@@ -51,8 +51,11 @@ ALWAYS = (
 class Sizes:
     """Upper bounds for the arguments of every tool.
 
-    Characters in one text, items in one list or table, the absolute value of a number, and
-    characters in all texts of a call together.
+    Attributes:
+        text: Number of characters in one text.
+        items: Number of items in one list or table.
+        number: Absolute value of a number.
+        whole: Number of characters in all texts of a call together.
     """
 
     text: int = 100_000
@@ -62,11 +65,11 @@ class Sizes:
 
 
 def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
-    """Return the rules in the data of a user or a site; the module describes their form.
+    """Return the rules in the data of a user or a site, in the form that this module describes.
 
     Raises:
-        UsageError: Part of the data is not understood. None of the rules are used then, since the
-            rest alone would be weaker than the site intended.
+        UsageError: Part of the data is not understood; without it, the rest would be weaker than
+            the site intended.
     """
     unknown = [str(key) for key in data if key not in PolicySettings.model_fields]
     if unknown:
@@ -98,7 +101,7 @@ def _misunderstood(reason: str, remedy: str) -> UsageError:
 
 
 def size_limits(settings: SizeSettings) -> Sizes:
-    """Return the bounds in effect: the program's own, lowered where the site's are lower."""
+    """Return the bounds in effect: for each, the lower of the program's and the site's."""
     own = settings.model_dump(exclude_none=True)
     standard = asdict(Sizes())
     return Sizes(**{name: min(abs(own.get(name, most)), most) for name, most in standard.items()})
@@ -110,14 +113,14 @@ def argument_rules(rules: PolicySettings, tool: str) -> list[tuple[str, Argument
 
 
 def host_allowed(hosts: HostSettings, host: Host) -> bool:
-    """Report whether tools may send to a host, provided that the user agrees."""
+    """Return whether the rules let tools send to a host if the user agrees."""
     if is_listed(host, hosts.deny):
         return False
     return not hosts.allow or is_listed(host, hosts.allow)
 
 
 def folder_allowed(folders: FolderSettings, path: Path) -> bool:
-    """Report whether tools may write to a resolved path, provided that the user agrees."""
+    """Return whether the rules let tools write to a resolved path if the user agrees."""
     if any(_is_below(path, folder) for folder in folders.deny):
         return False
     return not folders.allow or any(_is_below(path, folder) for folder in folders.allow)
@@ -128,7 +131,7 @@ def _is_below(path: Path, folder: str) -> bool:
 
 
 def describe(rules: PolicySettings) -> list[str]:
-    """Return a sentence for each rule about arguments, hosts, folders and sizes."""
+    """Return the rules about arguments, hosts, folders, sizes and answers, a sentence for each."""
     sentences = [
         f"{'Every tool' if tool == EVERY else tool}: {name} {_argument_in_words(rule)}"
         for tool, arguments in rules.arguments.items()

@@ -22,7 +22,7 @@ Sent = Literal["text", "pictures"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The remote model to which a conversation would be sent; `host` includes an unusual port."""
+    """A conversation and the remote model it would be sent to; `host` has the port unless 443."""
 
     thread_id: str
     host: str
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return what a yes covers: only this picture if it is risky, else the whole image."""
+        """The scope of a yes: this picture if it is risky, otherwise all pictures of its image."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 
@@ -64,12 +64,12 @@ class Consents:
         self.withdrawn: Callable[[str], object] = lambda _host: None  # is told of it
 
     def given(self, thread_id: str, host: str, model: str) -> bool:
-        """Return whether this conversation may be sent to that model."""
+        """Return whether the user allowed this conversation to be sent to this model."""
         with self._lock:
             return Target(thread_id, host, model) in self._text
 
     def give(self, thread_id: str, host: str, model: str) -> None:
-        """Remember that this conversation may be sent to that model."""
+        """Remember that the user allowed this conversation to be sent to this model."""
         with self._lock:
             self._text.add(Target(thread_id, host, model))
 
@@ -83,7 +83,7 @@ class Consents:
     def allow(self, to: Target, shown: Shown) -> None:
         """Remember that this picture may be sent.
 
-        The user is not asked about the same image again unless it is risky.
+        Unless the picture is risky, the user is not asked about other pictures of the same image.
         """
         with self._lock:
             self._yes.add((to, shown.key))
@@ -95,12 +95,12 @@ class Consents:
             self._no.add((to, shown.image))
 
     def sees(self, to: Target, picture: Picture) -> bool:
-        """Return whether exactly this picture may be sent there, also with later questions."""
+        """Return whether this very picture may be sent to that model, also with later questions."""
         with self._lock:
             return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """Return the hosts to which "text" or "pictures" of some conversation may be sent."""
+        """Return the hosts to which "text" or "pictures" of any conversation may now be sent."""
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
@@ -133,9 +133,10 @@ NOT_ENCRYPTED = (
 def consent_request(
     model: str, host: str, *, pictures: bool = False, encrypted: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of the question whether a conversation may be sent to a remote model.
+    """Return the fields of the approval request for sending a conversation to a remote model.
 
-    If the model accepts `pictures`, a second question asks about them.
+    `pictures` says whether the model accepts pictures, for which the text announces a second
+    question; `encrypted` whether the connection is encrypted, without which there is a warning.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -161,7 +162,7 @@ def consent_request(
 
 
 def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the second question, whether these pictures may be sent."""
+    """Return the fields of the approval request for sending these pictures to a remote model."""
     risky = any(item.risk for item in shown)
     again = " You are asked once more about those that say why." if risky else ""
     return _pictures("pictures", model, host, shown) | {
@@ -177,7 +178,7 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the third question, whether these risky pictures may be sent."""
+    """Return the fields of the further approval request for sending pictures that are risky."""
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
     return _pictures("risky_pictures", model, host, shown) | {

@@ -119,9 +119,9 @@ def is_identifying(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_telling(key: str) -> bool:
-    """Return whether the value under this identifying key must also be removed wherever it occurs.
+    """Return whether the value under this identifying key must be removed from all texts, too.
 
-    That is not so for ordinary words and numbers: the value of "ROIName" is "Heart".
+    It need not if such values are ordinary words or numbers: an "ROIName" may be "Heart".
     """
     return (
         _is_private(key)
@@ -169,7 +169,7 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
 
     Args:
         values: Names, ids and dates; the parts of a name are found as well.
-        prose: Texts, which are found only as a whole, together with the long numbers in them.
+        prose: Texts, which are found only as a whole; the long numbers in them are found as well.
     """
     # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
     written = {unicodedata.normalize(kind, value) for value in values for kind in ("NFC", "NFKC")}

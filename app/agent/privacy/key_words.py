@@ -9,7 +9,7 @@ _PATH_WORDS = frozenset("path paths file files filename filenames folder directo
 
 
 def words_of(key: str) -> list[str]:
-    """Return the words of "image_path", "imagePath" or "Image Path", in small letters."""
+    """Return the words of a key like "image_path", "imagePath" or "Image Path", in lower case."""
     return [word.lower() for word in _WORD.findall(key)]
 
 

@@ -46,7 +46,7 @@ _HOMES = frozenset(("home", "users"))
 
 
 def telling_names(path: str) -> Iterator[str]:
-    """Yield the names of a file (without suffixes) and its folder, if they may name a person.
+    """Yield those names, of a file (without suffixes) and of its folder, that may name a person.
 
     The path is that of an open image, in the notation of any operating system.
     """
@@ -96,10 +96,10 @@ _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 class Redactor:
     """Removes identifiers from one transcript, and restores file names in the model's answers.
 
-    A file that is an open image is called by the app's id. Any other file is called "result-N" with
-    its suffix, numbered in the order of appearance, so that names stay the same while the
-    transcript grows. Cleaned messages are cached for as long as the transcript stays the same or
-    only grows. `identifiers` are values known to identify the open patients.
+    The path of an open image is replaced by the image's id, that of a file in calls and results by
+    "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
+    while the transcript grows. Cleaned messages are cached for as long as the transcript stays the
+    same or only grows. `identifiers` are values known to identify the open images' patients.
     """
 
     def __init__(self, messages: Sequence[Message], identifiers: Sequence[str] = ()) -> None:
@@ -120,7 +120,7 @@ class Redactor:
         self.learn(messages)
 
     def learn(self, messages: Sequence[Message]) -> None:
-        """Search new messages in the transcript for identifiers and files."""
+        """Collect the identifiers and files in those `messages` that were not given before."""
         fresh = [item for item in messages if id(item) not in self._known]
         if not fresh:
             return
@@ -141,7 +141,7 @@ class Redactor:
             self._take_names(named)
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Return copies of messages without identifiers, after `learn`.
+        """Call `learn` with the messages, and return copies of them without identifiers.
 
         The same objects are returned for the same messages until something new is learnt.
         """
@@ -156,9 +156,9 @@ class Redactor:
     def text(self, text: str) -> str:
         """Return a text without known identifiers, paths and UIDs.
 
-        They are found even if they are written with escapes of JSON, URLs or HTML, with invisible
-        characters or wide letters, or divided at the end of a line. A text in which one was found
-        that way is returned in its readable form.
+        Identifiers are found even if they are written with escapes of JSON, URLs or HTML, with
+        invisible characters or wide letters, or divided at the end of a line. If such an identifier
+        is found, the text is returned in its readable form.
         """
         made = self._as_read(text, _unescaped(text))
         return self._as_read(made, smoothed(made), made)
@@ -190,9 +190,10 @@ class Redactor:
         return _without(self._pattern, text, REMOVED) if self._pattern else text
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Return a JSON value, which stands under a key, with identifiers removed at any depth.
+        """Return a JSON value with identifiers removed at any depth.
 
-        Everything under an identifying key is removed.
+        `key` is the key under which the value is stored; everything under an identifying key is
+        removed.
         """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
@@ -219,7 +220,7 @@ class Redactor:
         return value
 
     def restored(self, value: Any) -> Any:
-        """Return the model's arguments with real paths in place of the names it was given."""
+        """Return arguments from the model with the real paths in place of "result-N" names."""
         if isinstance(value, str):
             # An open image is known to the tools by its id; only made files need their path.
             return self._paths.get(value, value) if value.startswith("result-") else value

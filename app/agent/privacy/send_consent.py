@@ -49,7 +49,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in headers: (keyword, value), or (tag, value) if private."""
+    """Return the identifiers in DICOM headers: pairs of keyword, or tag if private, and value."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
@@ -70,9 +70,9 @@ def _values(whole: str) -> list[str]:
 async def known_to(request: RunRequest, host: str) -> Known:
     """Return the identifiers in the open files; cached while the same files are open.
 
-    A model on this machine (`host` "") receives everything. The files are read for its questions
-    too, because a later question may go to a remote model after the files have been closed; but the
-    question then waits only briefly for the reading.
+    `host` is the remote model's host, or "" for a model on this machine. Such a model receives
+    everything, but the files are read nevertheless, for at most 2 s, because a later question may
+    go to a remote model after the files have been closed.
 
     Raises:
         ModelFailed: The files cannot be read, and the question would leave this machine.
@@ -111,7 +111,7 @@ def _known_before(request: RunRequest) -> Known:
 
 @dataclass(slots=True)
 class SendConsent:
-    """Obtains the consents needed to send one run's question to a model, and keeps the question.
+    """Asks the user to consent to sending a run's question; adds the question to the transcript.
 
     `eyes` says whether the model accepts pictures; `look` are the pictures once they are made.
     """
@@ -126,7 +126,7 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self, images: Sequence[str] = ()) -> bool:
-        """Ask for consent, add the question to the transcript; return whether pictures are seen.
+        """Ask for consent, add the question to the transcript; return whether it has pictures.
 
         `images` are the ids of the images that the question names.
 
@@ -147,9 +147,9 @@ class SendConsent:
         return bool(pictures)
 
     async def keep(self, images: Sequence[str] = ()) -> None:
-        """Add the question to the transcript for rules; see `ask`.
+        """Add the question to the transcript without asking for consent; `images` as in `ask`.
 
-        Nothing is sent, and the user is not asked.
+        For questions that rules answer without a language model, so that nothing is sent.
         """
         pictures: list[Picture] = []
         known = Known()
@@ -163,7 +163,11 @@ class SendConsent:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask for consent if a model is needed after all; else like `ask`."""
+        """Ask for the consents that `keep` left out; return whether pictures may be sent.
+
+        Raises:
+            ModelFailed: The user does not allow the conversation to be sent.
+        """
         await self._consent()
         return bool(await self._allowed())
 

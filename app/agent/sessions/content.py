@@ -68,7 +68,7 @@ class Content:
         messages: The transcript as it was written; calls may lack a result.
         calls: The tool calls that ended, with their complete results, by call id.
         run_facts: The "run" entry for each run (model, images, output folder), by run id.
-        runs: The questions, the oldest first.
+        runs: The questions with their events, the oldest first.
         problems: Sentences for the user about what could not be read.
         folder: The folder that contains the file; None for a thread in memory.
     """
@@ -83,7 +83,7 @@ class Content:
 
 
 def read(path: Path) -> Content:
-    """Read a session file. Runs without an end stay "running"; `close_runs` ends them."""
+    """Return the content of a session file; runs without an end have the state "running"."""
     content = Content(folder=path.parent)
     _Reader(path.parent, content).take(entries(path, content.problems))
     return content
@@ -206,11 +206,11 @@ def _well_formed(entry: Entry) -> Entry:
 
 
 def close_runs(content: Content, time: str) -> list[Entry]:
-    """Close what a crash left open in `content`, and return the entries to append to its file.
+    """End the calls and runs that a crash left open in `content`; return the entries to append.
 
-    Every call gets a result: the one on its `tool_call` line if there is one. Streamed text that
-    was not yet saved as a message becomes one, and every run gets its terminal event. The new
-    entries have the `time` given, as ISO 8601 in UTC.
+    Every call gets a result: that of its `tool_call` entry, or else an error. Streamed text that
+    was not yet saved becomes a message, and every run gets its terminal event. The new entries have
+    the `time` given, as ISO 8601 in UTC.
     """
     from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
 

@@ -52,7 +52,7 @@ def export(content: Content, form: Form, target: Path) -> None:
 
 
 def as_json(content: Content) -> dict[str, Any]:
-    """Return everything as JSON: the runs with their events, the calls with complete results."""
+    """Return the thread as plain data: runs with their events, calls with complete results."""
     runs = [
         {
             "run_id": run.run_id,

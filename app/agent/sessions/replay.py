@@ -59,7 +59,7 @@ class ReplayedCall:
     """The outcome of making a call again.
 
     Attributes:
-        status: "left out" for a call that was not made again.
+        status: "same", "differs", or "left out" if the call was not made again.
         reasons: The differences, or why the call was left out.
         harmless: Whether the call was left out on purpose (it writes or sends, or had been stopped
             when it was recorded), not because something is missing.
@@ -94,7 +94,8 @@ class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        context_of: Returns the images and the output folder for a call, or why it cannot be made.
+        tools: The current tools.
+        context_of: Returns the context for a call, or the reason why the call cannot be made.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
         new_dir: The folder that the repeated calls write to.
         renamed: Maps old names of files and images to the current ones.

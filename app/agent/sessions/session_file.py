@@ -79,7 +79,7 @@ def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
 
 
 def parse_line(line: bytes) -> Entry | None:
-    """Return a line as an entry, or None if it is not a valid one."""
+    """Return the entry in a line, or None if the line is not a valid entry."""
     try:
         entry: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -88,7 +88,7 @@ def parse_line(line: bytes) -> Entry | None:
 
 
 def complete_size(data: bytes) -> int:
-    """Return how many bytes of a file are complete lines; the last entry may lack its newline."""
+    """Return the size in bytes of the complete lines; a valid last entry needs no newline."""
     tail = data.rfind(b"\n") + 1
     return len(data) if parse_line(data[tail:]) is not None else tail
 
@@ -107,10 +107,10 @@ def _check_version(entry: Entry, thread_id: str) -> None:
 def save_large_values(
     folder: Path, data: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Write the values in a result that are too large for its line to files of their own.
+    """Write those values of a result that are too large for a line to separate files.
 
     The files are named by their SHA-256, so that a message and a call with the same value share one
-    file, and nothing is written twice.
+    file.
 
     Returns:
         The values that stay in the line, and the name of the file for each key that was taken out.
@@ -134,7 +134,7 @@ def save_large_values(
 def load_large_values(
     folder: Path, data: dict[str, Any], files: Mapping[str, Any], problems: list[str]
 ) -> dict[str, Any]:
-    """Return `data` with the values from their files; missing ones are added to `problems`."""
+    """Return `data` with values read from `files` (key -> name); add lost files to `problems`."""
     whole = dict(data)
     for key, name in files.items():
         try:
@@ -148,11 +148,10 @@ def load_large_values(
 def copy_large_value(
     source: Path, target: Path, name: object, names: Mapping[str, str]
 ) -> tuple[str, bytes]:
-    """Copy a value's file to another thread's folder, with the names inside it replaced.
+    """Copy the file `name` of a large value to another thread, with `names` inside it replaced.
 
     Returns:
-        The name of the new file, and its content. If the value's file is missing, the name is
-        returned unchanged.
+        The name of the new file, and its content; `name` and no content if the file is missing.
 
     Raises:
         OSError: The new file cannot be written.

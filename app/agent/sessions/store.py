@@ -54,7 +54,7 @@ class ThreadInfo:
 
 
 class SessionStore:
-    """The threads under a folder, usually `paths.sessions_dir()`. Thread-safe."""
+    """Creates, lists and opens the threads (conversations) in a folder. Thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -84,8 +84,8 @@ class SessionStore:
     def open(self, thread_id: str) -> Thread:
         """Open a thread with its history so that it can be continued.
 
-        While a thread is open, the same object is returned. What a crash left unfinished is closed:
-        every call gets a result and every run an end. A broken last line is dropped; other
+        While a thread is open, the same object is returned. After a crash, every unfinished call
+        gets a result and every unfinished run an end. A broken last line is dropped; other
         unreadable lines are listed in `Thread.problems`.
 
         Raises:
@@ -118,9 +118,9 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """Make a new thread with all that came before a question of another, which may be open.
+        """Return a new thread with everything before a question of a thread, which may be open.
 
-        `question_index` is that in `Thread.runs()`; the number of questions copies everything.
+        `question_index` is an index in `Thread.runs()`; the length of that list copies everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.

@@ -99,7 +99,7 @@ class Thread:
         return self._writer.problem if self._writer is not None else ""
 
     def take_notice(self) -> str:
-        """Return `unsaved` the first time, then ""."""
+        """Return `unsaved` the first time that it is not "", and "" from then on."""
         if self._notice_taken or not self.unsaved:
             return ""
         self._notice_taken = True
@@ -123,10 +123,10 @@ class Thread:
         ended: str,
         images: object = None,
     ) -> None:
-        """Log a tool call with its complete result, as `result` returns it.
+        """Log a tool call with its complete result, in the form that `Thread.result` returns.
 
-        Times are ISO 8601 in UTC. What `images`, the `RunImages` of the run, has read is noted
-        with the run.
+        Times are ISO 8601 in UTC. If `images`, the `RunImages` of the run, has read further images,
+        these are recorded with the run.
         """
         entry: Entry = {
             "type": "tool_call",
@@ -170,10 +170,9 @@ class Thread:
                 self._logged.clear()
 
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
-        """Write what a run is based on (model, images, output folder); earlier facts are updated.
+        """Write facts about a run (model, images, output folder); they update earlier facts.
 
-        `facts` can be written as JSON; the UIDs of the studies of `images`, a `RunImages`, are
-        added.
+        `facts` must be JSON-ready; the study UIDs of `images`, a `RunImages`, are added to them.
         """
         studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
@@ -187,7 +186,7 @@ class Thread:
         """Return the complete result of a call, or None if there is none.
 
         Keys are status, summary, output, metadata, error, findings and artifacts; for a call that
-        did not run only those that the model was given.
+        did not run, only those of the message to the model.
         """
         found = self._results.get(call_id)
         if found is not None:
@@ -201,7 +200,7 @@ class Thread:
 
     @property
     def content(self) -> Content:
-        """Return the content of the file.
+        """The content of the file, read anew.
 
         Runs and calls that a crash left open are closed; a run in progress is left as it is.
         """

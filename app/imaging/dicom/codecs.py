@@ -59,7 +59,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a frame in any variant of JPEG or JPEG-LS, told by its start-of-frame marker."""
+    """Decode a frame in the variant of JPEG or JPEG-LS that its start-of-frame marker names."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -116,7 +116,7 @@ def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a High-Throughput JPEG 2000 frame: grey above 16 bits by OpenJPH, else OpenJPEG."""
+    """Decode a High-Throughput JPEG 2000 frame: by OpenJPH if grey above 16 bits, else OpenJPEG."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -284,13 +284,13 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Return decoded words as pixel values: no unused bits, sign-extended, native byte order."""
+    """Return the pixel values in words, i.e. without unused bits, in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return the same as `decode`, but with the unused bits of each word: they may be overlays."""
+    """Decode frame `index` like `decode`, but keep each word's unused bits: maybe overlays."""
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
@@ -558,7 +558,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Return the values in a frame's words: no unused bits, sign-extended for signed pixels."""
+    """Return the pixel values in words: unused bits are removed, signed values sign-extended."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

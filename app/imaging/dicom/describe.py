@@ -60,7 +60,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return slope, intercept and units (PS3.3 C.11.1); a dose's slope is Dose Grid Scaling."""
+    """Return slope, intercept and units (PS3.3 C.11.1); dose grids scale by Dose Grid Scaling."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
@@ -144,7 +144,7 @@ def _modality_output(attributes: FrameAttributes) -> Range:
 
 
 def padding_of(header: Header) -> tuple[float, float] | None:
-    """Return the lowest and highest padding value (PS3.3 C.7.5.1.1.2, C.7.6.24), or None."""
+    """Return the lowest and highest padding value (C.7.5.1.1.2, C.7.6.24); None if not stated."""
     kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
     floating = kind.get(header.pixels.keyword if header.pixels else "", "")
     first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]

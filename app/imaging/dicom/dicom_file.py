@@ -132,7 +132,7 @@ class Header:
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID, or else the Media Storage SOP Class UID in the file meta information."""
+        """SOP Class UID or, if missing, Media Storage SOP Class UID (file meta information)."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )
@@ -239,7 +239,7 @@ def value_text(value: Any) -> str:
 def silence_pydicom() -> None:
     """Silence pydicom's warnings, which quote values that may identify a patient.
 
-    Validation of values is turned off too, since it takes longer than reading them.
+    Validation of values is turned off too, since it takes longer than reading the values.
     """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE

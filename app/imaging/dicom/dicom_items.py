@@ -67,13 +67,13 @@ def number_of(dataset: Dataset | None, keyword: str) -> float | None:
 
 
 def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
-    """Return the value of `keyword`, a single number, truncated to an integer; else None."""
+    """Return the value of `keyword` truncated to an integer; None unless it is a single number."""
     value = number_of(dataset, keyword)
     return int(value) if value is not None and abs(value) < 2**53 else None
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
-    """Return (value of `keyword`, item) for the items of a sequence.
+    """Return (value of `keyword`, item) for each item of `sequence`.
 
     A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
     """
@@ -85,21 +85,24 @@ def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
-    """Return the frames (from 0) in an image reference; empty if it means all (PS3.3 10.3)."""
+    """Return the frame numbers (from 0) in an image reference; () means all (PS3.3 10.3)."""
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)
 
 
 def property_text(item: Dataset, prefix: str) -> str:
-    """Return e.g. "Organ: Liver": category and type by {prefix}PropertyTypeCodeSequence etc."""
+    """Return the property category and type of an item as text, e.g. "Organ: Liver".
+
+    `prefix` begins the keywords of the two code sequences: "Segmented" or "Annotation".
+    """
     codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
     texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
     return ": ".join(dict.fromkeys(text for text in texts if text))
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return text such as "Made by TotalSegmentator (automatic)"; "" if both are empty."""
+    """Return e.g. "Made by TotalSegmentator (automatic)" (`name`, `how`); "" if both are empty."""
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -91,7 +91,7 @@ def _item(source: BinaryIO, end: int) -> int | None:
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return (position, length) of the data that make up a frame; empty if it is missing.
+    """Return (position, length) of each piece of a frame's data; empty if the frame is missing.
 
     Args:
         fragments: All fragments in the pixel data.

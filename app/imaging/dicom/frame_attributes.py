@@ -41,7 +41,7 @@ _MACROS = {
 
 @dataclass(frozen=True, slots=True)
 class FrameAttributes:
-    """Reader of the attributes of frame `index` (from 0) of an enhanced or any other object."""
+    """Access to the attributes of one frame, `index` (from 0), of an enhanced or other object."""
 
     header: Header
     index: int
@@ -72,7 +72,7 @@ class FrameAttributes:
         return values[0] if values and math.isfinite(values[0]) else None
 
     def text(self, keyword: str) -> str:
-        """Return the value as text; "" if it is absent."""
+        """Return the value of `keyword` as text; "" if it is absent."""
         return value_text(self.value(keyword))
 
 

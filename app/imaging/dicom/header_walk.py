@@ -69,7 +69,7 @@ class _TooShortError(Exception):
 
 
 def read_ordinary(file: BinaryIO) -> Dataset | None:
-    """Read the header of a file in a common encoding fast, and stop at the pixels.
+    """Read a DICOM header of a common kind, fast, and leave `file` positioned at the pixels.
 
     Returns:
         A data set equal to the result of `pydicom.dcmread(file, stop_before_pixels=True)`; None for
@@ -200,7 +200,7 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 def shared_tag(number: int) -> BaseTag:
     """Return pydicom's tag for a number; the same number gives the same object while cached.
 
-    This spares dictionaries the comparison of keys, which pydicom does in Python code.
+    A dictionary need not compare identical tags; pydicom compares tags in Python code.
     """
     return BaseTag(number)
 

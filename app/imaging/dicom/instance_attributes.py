@@ -91,7 +91,7 @@ _MOST = 16
 
 
 def view_code(dataset: Dataset) -> str:
-    """Return the scheme and value of the View Code Sequence joined by a space, or "".
+    """Return scheme and value of the view code, joined by a space; "" if there is none.
 
     If there are several items, which the standard forbids, the first one that is not a frontal view
     is used.
@@ -168,7 +168,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """Return an MR b-value (s/mm²) in private elements or MR Diffusion Sequence as text, or ""."""
+    """Return the b-value (s/mm²) in private elements, else MR Diffusion Sequence; "" if none."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed

@@ -51,8 +51,8 @@ def lut_data(
 ) -> NDArray[np.uint16] | None:
     """Return at most `entries` 16-bit numbers of LUT data; None if half or more are missing.
 
-    `entries` and `bits` are those of the descriptor. The value is bytes (OW, OB) or numbers (US,
-    SS); two 8-bit entries may be packed into one word.
+    `entries` and `bits` are those of the descriptor. `value` is bytes (OW, OB) or numbers (US, SS);
+    two 8-bit entries may be packed into one word.
     """
     if value is None:
         return None

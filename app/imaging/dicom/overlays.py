@@ -49,7 +49,7 @@ class _Group:
 def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
     """Return the undamaged overlay planes of frame `index` (from 0), in order of group number.
 
-    `words` is the frame, [rows, columns], with the unused bits, which may hold overlays.
+    `words` are the frame's pixels, [rows, columns], with unused bits, which may hold overlays.
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:

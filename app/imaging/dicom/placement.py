@@ -231,7 +231,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the ultrasound regions in the image, most specific first (`Frame.regions`)."""
+    """Return the ultrasound regions in the image, the most specific one first."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

@@ -56,7 +56,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """A tiled image: the size of its matrix, and the frames as which it is shown.
+    """A tiled image: the size of its matrix, and its tiles grouped into frames to show.
 
     Attributes:
         rows: Rows of the Total Pixel Matrix.
@@ -167,7 +167,7 @@ def stitch(
         slide: The slide, for its size.
         section: The section to stitch.
         header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Returns the stored values of a frame of the file; None for a damaged frame.
+        tile_of: Function that returns the stored values of a frame; None if it is damaged.
 
     Returns:
         [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.

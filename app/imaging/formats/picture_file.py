@@ -128,7 +128,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return the name of an unsupported format, e.g. "a zip archive"; "" if it is unknown."""
+    """Return the name of an unsupported format by its first bytes, e.g. "a zip archive", or ""."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name

@@ -416,7 +416,7 @@ def _check_ome(path: Path, text: str) -> None:
 
 
 def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
-    """Return the metadata of series `number` (from 0), leaving out damaged parts."""
+    """Return the metadata of series `number` (from 0); damaged parts are left out."""
     series: Any = tif.series[number]
     page = series.keyframe
     turn = _orientation(page)

@@ -199,7 +199,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def part_name(header: VolumeHeader, part: int) -> str:
-    """Return the name of volume `part` (from 0), e.g. "time point 3 of 120"; "" if the only one."""
+    """Return the name of volume `part` (from 0), e.g. "time point 3 of 120"; "" if it is alone."""
     names: list[str] = []
     for axis in header.part_axes:
         part, position = divmod(part, header.sizes[axis])
@@ -223,7 +223,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Return the volume axes to show as columns, rows and slices; the rules are in the module."""
+    """Return the volume axes to show as columns, rows and slices; see the module's docstring."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

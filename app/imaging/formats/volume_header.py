@@ -176,7 +176,7 @@ def sibling_file(path: Path, name: str) -> Path:
 def checked_affine(
     directions: NDArray[np.float64], origin: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Return the [4, 4] affine with these steps and this origin; None if it is impossible.
+    """Return the [4, 4] affine with these steps and origin; None if the geometry is impossible.
 
     Args:
         directions: [3, 3] matrix whose columns are the steps in mm of one voxel along i, j, k.

@@ -26,7 +26,7 @@ _MAX_COORDINATE = 1e7
 
 
 def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
-    """Return x, y, x, y, ... as pairs; None if empty, odd in length or with values over 1e7."""
+    """Return `data` (x, y, x, y, ...) as pairs; None if empty, odd in length or beyond ±1e7."""
     if len(data) < 2 or len(data) % 2:
         return None
     if not all(abs(value) <= _MAX_COORDINATE for value in data):
@@ -35,7 +35,7 @@ def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
 
 
 def pixel_point(point: XY) -> XY:
-    """Convert (x, y) with the origin at the image's corner to pixels with integer centres."""
+    """Convert (x, y) measured from the image's corner to pixels whose centres are integers."""
     return point[0] - PIXEL_CORNER, point[1] - PIXEL_CORNER
 
 
@@ -75,7 +75,7 @@ def circle(center: XY, edge: XY) -> Polygon:
 
 
 def ellipse(ends: Sequence[XY]) -> Polygon:
-    """Return an ellipse as a polygon; `ends` are both ends of the major, then the minor axis."""
+    """Return an ellipse as a polygon; `ends`: two ends of the major axis, then of the minor."""
     return Polygon(point_tuples(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
 
 

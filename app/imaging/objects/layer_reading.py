@@ -135,7 +135,7 @@ _drawings: OrderedDict[object, _Drawing] = OrderedDict()
 def read_section_frame(instance: Instance, slices: Sequence[Slice], cut: SectionCut) -> LayerFrame:
     """Return the shapes that `instance` draws on the section `cut` of a volume, and warnings.
 
-    `slices` has (image, frame number from 0) for each slice of the volume, by voxel index k.
+    `slices` has (image, frame number from 0) for each slice, in order of voxel index k.
 
     Raises:
         FileProblem: The object or an image cannot be read.

@@ -87,13 +87,13 @@ class PixelGrid:
         return PixelGrid(origin, self.right, self.down, self.thickness)
 
     def affine_to(self, other: PixelGrid) -> Floats:
-        """Return the [2, 3] matrix from (x, y, 1) in this grid to (x, y) in a parallel grid."""
+        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in `other`, a parallel grid."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
 
     def is_parallel(self, other: PixelGrid) -> bool:
-        """Return whether both planes are parallel within 0.5°; opposite normals are parallel."""
+        """Return whether both planes are parallel within 0.5°, whichever way the normals point."""
         return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
 
 
@@ -209,7 +209,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
-    """Yield (SOP Instance UID, frame from 0) for each frame; `ALL_FRAMES` stands for all."""
+    """Yield (SOP Instance UID, frame from 0) for each frame referenced, or `ALL_FRAMES`."""
     for uid, frames in image_references(references):
         for frame in frames or (ALL_FRAMES,):
             yield uid, frame
@@ -221,7 +221,7 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Return the pixel grid with this position, direction and spacing; None if one is impossible.
+    """Return the grid with this position, direction and spacing; None if a value is impossible.
 
     Args:
         position: ImagePositionPatient in mm.

@@ -42,7 +42,7 @@ _WELL_KNOWN = frozenset({"mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms"
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """Return a code's meaning or, without one, its value and coding scheme (PS3.3 8.8)."""
+    """Return a code's meaning or, if it has none, its value and coding scheme (PS3.3 8.8)."""
     value, scheme = code_value(code), text_of(code, "CodingSchemeDesignator")
     coded = f"{value} ({scheme})" if value and scheme else value
     return text_of(code, "CodeMeaning") or coded
@@ -87,7 +87,7 @@ def _ucum_text(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """Return a PN value for display, e.g. "Doe, Jane"; " = " stands between different scripts."""
+    """Return a person name (PN) for display, e.g. "Doe, Jane"; " = " separates scripts."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")
@@ -162,7 +162,8 @@ def _spatial_text(item: Dataset) -> str:
 def is_on_whole_slide(item: Dataset) -> bool:
     """Return whether an SCOORD's pixels are those of a whole slide (C.18.6), not of one frame.
 
-    VOLUME is ignored unless the image may be tiled, since some writers state it for every image.
+    Pixel Origin Interpretation VOLUME counts only if the image may be tiled, since some writers
+    state it for every image.
     """
     if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
         return False

@@ -88,7 +88,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a segmentation file; raise FileProblem if it has no usable pixels."""
+    """Return a segmentation's `SegmentIndex`; raise FileProblem if it has no usable pixels."""
     return _build_index(path, sources.status(path))
 
 
@@ -171,7 +171,10 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (number, item) for the Segment Sequence; an item without number gets its position."""
+    """Return (Segment Number, item) for each item of the Segment Sequence.
+
+    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
+    """
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 

@@ -42,7 +42,7 @@ class PlacedFrame:
     Attributes:
         frame: Frame number in the segmentation, from 0.
         affine: [2, 3] matrix from (x, y, 1) in the image to (x, y) in the segmentation frame.
-        by_reference: Whether it is placed by a reference to the image; False: by position only.
+        by_reference: Whether a reference to the image, and not only a position, places the frame.
     """
 
     frame: int

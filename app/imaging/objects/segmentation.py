@@ -48,7 +48,7 @@ _ROWS_AT_ONCE = 512
 
 
 def read_segmentation(instance: Instance) -> Layer:
-    """Return the segments as a layer; raise FileProblem if the file cannot be read."""
+    """Return a segmentation's segments as a `Layer`; raise FileProblem if it cannot be read."""
     index = segment_index(instance.path)
     header = index.header
     palette = palette_of(header) if index.kind == LABEL_MAP else None

@@ -38,8 +38,8 @@ class Channel:
     Attributes:
         name: Label, e.g. "aVR" or "Aortic pressure".
         units: Units of the physical values: "mV", "mmHg", ...; "" if the file does not say.
-        factor: Physical value = sample value * factor + offset.
-        offset: See `factor`.
+        factor: Change of the physical value per step of the stored sample.
+        offset: Physical value of a stored sample of 0.
         delay_s: Seconds from the start of the group to the channel's first sample.
         low_hz: Cut-off frequency of the high-pass filter in Hz; None if unknown.
         high_hz: Cut-off frequency of the low-pass filter in Hz; None if unknown.
@@ -145,7 +145,7 @@ def _channel(
 
 
 def short_name(name: str) -> str:
-    """Return "I" for "Lead I (Einthoven)" etc.; of any other name the first 40 characters."""
+    """Return a short channel name: "I" for "Lead I (Einthoven)"; others cut to 40 characters."""
     words = name.split("(")[0].split()
     if len(words) == 2 and words[0].lower() == "lead":
         return words[1][:8]

@@ -198,7 +198,7 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return a frame's stored values (RGB if in colour), and the photometric interpretation."""
+    """Return a frame's values, RGB if in colour, and its photometric interpretation as decoded."""
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -310,7 +310,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def vector_note(header: Header, index: int) -> str:
-    """Return a note on the detector, energy window, phase etc. of an NM frame, or ""."""
+    """Return e.g. "detector 2, phase 1" for frame `index` (from 0) of an NM image, or ""."""
     pointer = header.value("FrameIncrementPointer")
     tags: list[Any] = [pointer] if isinstance(pointer, int) else list(pointer or ())
     parts: list[str] = []

@@ -99,7 +99,7 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """Return the content of an object of SOP Class `uid`, which is "" if the file states none.
+    """Return the content of an object with SOP Class `uid` ("" if the file states none).
 
     `has_rows` says whether the object declares the size of an image. For the SOP Class of an image
     the content is IMAGE even if the pixels are missing, since the object is then a damaged image.
@@ -121,7 +121,7 @@ def is_image_class(uid: str) -> bool:
 
 
 def object_words(uid: str) -> str:
-    """Return e.g. "Color palette: not displayable" for an object of SOP Class `uid`."""
+    """Return a SOP Class's description for users, e.g. "Color palette: not displayable"."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"
@@ -173,7 +173,7 @@ def content_of(header: Header) -> Content:
 
 
 def object_instance(header: Header, status: FileStatus, content: Content) -> Instance:
-    """Return the `Instance` that describes a DICOM object of a `content` other than IMAGE."""
+    """Return the `Instance` that describes a DICOM object that is not an image."""
     sop_class = header.sop_class
     attributes = attribute_texts(header)
     title = header.text("DocumentTitle")[:200]
@@ -268,7 +268,7 @@ def _frame_of_reference(header: Header) -> str:
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return (pages, rows, columns) of an embedded PDF, sized as its first page in pixels."""
+    """Return the number of pages of an embedded PDF, and rows and columns of its first page."""
     return pdf_extent(header.path, _document_bytes(header))
 
 

@@ -48,7 +48,7 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 
 def frame_entry(payload: Message) -> Message:
-    """Return frame `payload["index"]` of a file as "frame"; raise FileProblem if it changed."""
+    """Return frame `payload["index"]` as "frame"; raise FileProblem if the file has changed."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
@@ -93,7 +93,7 @@ def check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> FileStatus:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Raise FileProblem if the UID `found` in a file is not the `known` one ("" fits any).
+    """Raise FileProblem if the UID `found` in a file differs from `known` (if that is not "").
 
     A file may have been replaced by one of the same size and modification time.
     """

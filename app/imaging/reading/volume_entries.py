@@ -108,7 +108,7 @@ def plain_entry(payload: Message) -> Message:
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
         slice must be decoded. Its keys are "frame" (index into "frames"), "uid", "position" (mm;
-        None if the frame has it), "layout" (`PlainLayout`) and "offset" of the pixels in bytes.
+        None: as in the frame), "layout" (`PlainLayout`) and "offset" of the pixels in bytes.
     """
     silence_pydicom()
     answer = _Answer()
@@ -138,7 +138,7 @@ def frames_entry(payload: Message) -> Message:
 
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice with "frame"
-        (index into "frames"), "uid", "position" (mm; None if the frame has it) and "pixels" (stored
+        (index into "frames"), "uid", "position" (mm; None: as in the frame) and "pixels" (stored
         values).
     """
     silence_pydicom()

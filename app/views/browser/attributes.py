@@ -27,7 +27,7 @@ _INDENT = "    "
 
 
 class AttributeModel(RowModel):
-    """The attributes that match the search."""
+    """The table model of the shown file's attributes that match the search."""
 
     columns = ("Name", "Value", "Tag", "VR")  # what people read first, first
 
@@ -71,7 +71,7 @@ class AttributeModel(RowModel):
 
 
 class AttributesPanel(QWidget):
-    """The attributes panel; it reads the file only while the panel is visible."""
+    """A panel that lists the shown file's attributes; it reads the file only while visible."""
 
     def __init__(self, workspace: Workspace, loader: Loader) -> None:
         super().__init__()

@@ -61,11 +61,11 @@ def button_rects(row: QRect) -> tuple[QRect, QRect]:
 
 
 def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
-    """Return what to write in a finding's row: (value beside the name, text on the second line).
+    """Return the texts of a finding's row: (value beside the name, text on the second line).
 
     The name always keeps its space, since a value without a readable name is useless. A value is
     never cut, since part of a number looks like another number; it moves to the second line, or is
-    left out if there is no room for it.
+    left out if there is no room for it. `width` is the room in px for the name and the value.
     """
     if not row.value:
         return "", row.detail
@@ -81,7 +81,7 @@ def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
 
 
 class FindingsDelegate(QStyledItemDelegate):
-    """Paints the rows and handles clicks on their buttons."""
+    """Paints the rows of the findings list and handles clicks on their buttons."""
 
     toggled = Signal(list)  # finding ids
     deleted = Signal(list)
@@ -338,7 +338,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """Second line: where the finding is if not on the shown image, description and score."""
+        """The second line: image or frame (if not the one shown), description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
@@ -354,7 +354,7 @@ Row = MakerRow | FindingRow
 
 
 class FindingsModel(QAbstractListModel):
-    """The rows of the findings list: grouped by maker, in order of arrival within each group."""
+    """The list model of the findings: grouped by maker, in order of arrival within each group."""
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -27,7 +27,7 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Files that could not be opened for the same reason."""
+    """One reason why files could not be opened, with the problems of these files."""
 
     text: str  # without what differs between the files
     remedy: str
@@ -67,7 +67,7 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
 
 
 def problems_text(problems: Sequence[Problem]) -> str:
-    """Return a text with the number of files that could not be opened and of remarks on files."""
+    """Return a text that counts the files that could not be opened and the remarks on files."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
@@ -112,7 +112,7 @@ class ProblemList(QFrame):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
-        """Show these problems in place of the previous ones."""
+        """Show `problems` in place of the previous ones."""
         if tuple(problems) == self.problems:
             return
         self.problems = tuple(problems)

@@ -20,7 +20,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) -> None:
-    """Draw one line of plain text; its end is replaced by an ellipsis if it does not fit."""
+    """Draw one line of plain text in the colour `ink`; an ellipsis replaces what does not fit."""
     painter.setFont(font)
     painter.setPen(QColor(ink))
     elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
@@ -28,7 +28,7 @@ def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) 
 
 
 class StudyDelegate(QStyledItemDelegate):
-    """Paints study headings, warnings and series cards."""
+    """Paints the rows of the study list: study headings, warnings and series."""
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

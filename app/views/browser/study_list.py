@@ -41,7 +41,7 @@ _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 
 
 class StudyList(QWidget):
-    """The study panel; click or Enter shows a series, Delete or the menu closes its study."""
+    """The study panel; click or Enter shows a series, Delete or the menu closes a study."""
 
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
@@ -144,7 +144,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further in the list, of those not drawn over other images."""
+        """Show the series `steps` further on; series drawn over other images do not count."""
         model = self.model
         places = [
             number
@@ -211,7 +211,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class StudyModel(QAbstractListModel):
-    """The rows of the study list; a thumbnail is fetched when its row is first painted."""
+    """The list model of the study list; a thumbnail is fetched when its row is first painted."""
 
     about_to_change = Signal()  # rows will come, go or move
     changed = Signal()  # they have
@@ -278,7 +278,7 @@ class StudyModel(QAbstractListModel):
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
-        """Return the index of the series that contains an instance; an invalid one if none does."""
+        """Return the index of the row for an instance's series; invalid if there is no such row."""
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None
@@ -317,7 +317,7 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail; None until it is fetched, which the first call starts."""
+        """Return a series' thumbnail; the first call starts to fetch it and returns None."""
         key, source = row.key, row.middle if row.content_name.thumbnail else None
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)

@@ -100,7 +100,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """The series description, or body part and view; of a split series also which part."""
+        """The description, or body part and view; for a split series, also the name of the part."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -138,7 +138,7 @@ class SeriesRow:
 
     @property
     def middle(self) -> Instance | None:
-        """The instance shown as thumbnail, or None: a stack's ends are mostly empty."""
+        """The middle instance or None, for the thumbnail: a stack's ends are mostly empty."""
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 

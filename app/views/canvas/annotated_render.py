@@ -63,11 +63,11 @@ def render_annotated(
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
     state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
-    """Draw an image with findings, corner text and side letters as on the canvas.
+    """Return an image drawn with findings, corner text and side letters as on the canvas.
 
     Creates a Qt application if there is none. Findings with another `ImageRef` than `frame` are
-    left out; `layers` come with their shapes on this frame; `state` is the presentation state that
-    has been applied to it. Instance, frame index and series serve the corner text.
+    left out; each of `layers` comes with its shapes on this frame. The corner text names `state`,
+    the presentation state that was applied, and describes `instance`, `frame_index` and `series`.
 
     Returns:
         uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels

@@ -27,7 +27,7 @@ PAUSE_MS = 20
 
 
 class AnnotationLayer(QObject):
-    """The findings on the shown image, drawn as graphics items.
+    """Draws the findings on the shown image as graphics items.
 
     Attributes:
         heat_strength: How strongly heatmaps are drawn over the image, 0 (hidden) to 1.
@@ -98,14 +98,14 @@ class AnnotationLayer(QObject):
             self.sync()
 
     def set_image(self, ref: ImageRef | None) -> None:
-        """Show the findings on exactly these pixels; None shows no findings."""
+        """Show the findings that belong to image `ref`; None shows no findings."""
         if ref != self._ref:
             self._ref = ref
             self._hovered = ""
             self.sync()
 
     def sync(self) -> None:
-        """Make the items match the workspace."""
+        """Make the graphics items match the workspace's findings."""
         wanted = {
             annotation.finding.id: annotation
             for annotation in (self._annotations.on_image(self._ref) if self._ref else ())
@@ -214,7 +214,7 @@ class AnnotationLayer(QObject):
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """Return the labels of the visible findings; those of lines come first."""
+        """Return the visible findings' label chips: highlighted ones first, then those of lines."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape = item.outline

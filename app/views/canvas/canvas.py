@@ -51,7 +51,7 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class Canvas(ImageView):
-    """The widget that shows the workspace's viewport.
+    """The widget that shows the workspace's current image with its texts, findings and layers.
 
     Attributes:
         error: Why no image is shown, or "".
@@ -120,9 +120,9 @@ class Canvas(ImageView):
 
     @property
     def shown_window(self) -> Window | None:
-        """The window that the user has set or the image's own; None for colour.
+        """The intensity window that the user has set, or the image's own; None for colour images.
 
-        During a drag it is ahead of the pixels on the screen.
+        During a drag, this window is ahead of the pixels on the screen.
         """
         if self.picture is None or self.picture.window is None:
             return None
@@ -278,7 +278,7 @@ class Canvas(ImageView):
     # Display
 
     def set_window(self, window: Window | None) -> None:
-        """Set the window; None for the image's own."""
+        """Set the intensity window; None for the image's own."""
         self._set_display(window=window)
 
     def toggle_invert(self) -> None:
@@ -294,7 +294,7 @@ class Canvas(ImageView):
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """Fit the image, with the window, polarity and turn of the file or presentation state."""
+        """Fit the image; set window, inversion and turn as the file or presentation state says."""
         self._viewport_model.reset_display()
         self.fit()
 
@@ -489,9 +489,10 @@ class Canvas(ImageView):
 
 
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
-    """Return the action that each key performs on the canvas.
+    """Return a map from keys to the actions that they trigger on the canvas.
 
-    Escape discards an unfinished drawing, else switches the drawing tool off, else deselects.
+    Escape discards an unfinished drawing; if there is none, it switches the drawing tool off; if
+    no tool is on, it clears the selection.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 

@@ -31,18 +31,18 @@ def _base(name: str) -> str:
 
 
 def is_gray(name: str) -> bool:
-    """Return whether the name means that the image keeps its own greys."""
+    """Return whether the colour map called `name` keeps the image's own greys."""
     return name.strip().lower() in _GRAY
 
 
 def is_known(name: str) -> bool:
-    """Return whether there is a map with this name; the suffix "_r" reverses any map."""
+    """Return whether there is a colour map with this name; the suffix "_r" reverses any map."""
     return is_gray(name) or _base(name) in {*_STOPS, *_PYQTGRAPH, *_GRAY}
 
 
 @lru_cache(maxsize=32)
 def table(name: str) -> NDArray[np.uint8]:
-    """Return the map as [256, 3] uint8 RGB; a grey map for an unknown name."""
+    """Return the colour map `name` as [256, 3] uint8 RGB; a grey map for an unknown name."""
     base = _base(name)
     if base in _PYQTGRAPH:
         colormap = pg.colormap.get(base)

@@ -164,7 +164,7 @@ def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:
-    """Return the slice's position along its normal and its thickness; "" if unknown."""
+    """Return text with a slice's position along its normal and its thickness; "" if unknown."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
         normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
@@ -214,8 +214,8 @@ def presentation_text(
 ) -> str:
     """Return a line that names the chosen presentation state; "" if there is none.
 
-    `applies` tells whether it says anything of this frame; `changed`, whether the user has changed
-    window, inversion, flip or rotation since.
+    `applies` is whether the state affects this frame; `changed`, whether the user has changed
+    window, inversion, flip or rotation since then.
     """
     if state is None:
         return ""
@@ -229,7 +229,7 @@ def presentation_text(
 
 
 def display_lines(shown: Shown) -> Lines:
-    """Return the lines at the bottom left: display and the value under the cursor."""
+    """Return the lines at the bottom left: pixel under the cursor, cine rate, zoom and window."""
     place, zoom = shown.place, shown.zoom
     grey = [wording.window_text(shown.window), "INVERTED" if shown.inverted else ""]
     return _kept(
@@ -268,7 +268,7 @@ def _ai_warning(makers: Iterable[str]) -> Lines:
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:
-    """Return the letters at the four edges for the image as oriented on the screen."""
+    """Return the patient direction letters at the edges of the image as turned by `display`."""
     return Sides(
         *geometry.edge_letters(
             frame.orientation, display.flip_h, display.flip_v, display.quarter_turns

@@ -19,7 +19,7 @@ GRAB = 9.0  # px on screen within which a point can be grabbed
 
 
 class DrawingTool(QObject):
-    """The drawing tool of the canvas: `tool` is a key of `drawing.POINTS`, or "".
+    """Lets the user draw on the canvas; `tool` is a key of `drawing.POINTS`, or "" for no tool.
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. When
@@ -63,7 +63,7 @@ class DrawingTool(QObject):
         return bool(self._points) or self._held is not None
 
     def cancel(self) -> bool:
-        """Discard an unfinished drawing; return whether there was one."""
+        """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active
         self._points.clear()
         self._held = None
@@ -75,7 +75,7 @@ class DrawingTool(QObject):
         return self._point_at(position) is not None
 
     def press(self, position: QPointF) -> bool:
-        """Handle a press of the left button; return whether it starts drawing or moving a point."""
+        """Handle a press of the left button; return whether the drawing tool uses it."""
         frame = self._frame()
         if frame is None:
             return False
@@ -108,7 +108,7 @@ class DrawingTool(QObject):
         return True
 
     def release(self, position: QPointF) -> bool:
-        """Handle a release of the left button; return False if it was a click that selects."""
+        """Handle a release of the left button; return whether the drawing tool uses it."""
         frame = self._frame()
         if frame is None or not self.active:
             return False

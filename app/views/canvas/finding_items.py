@@ -30,7 +30,7 @@ CROSS = 7.0  # half size of a point's cross, px on screen
 
 @dataclass(frozen=True, slots=True)
 class FindingStyle:
-    """How a finding is drawn, in the colour #RRGGBB.
+    """How to draw a finding; `color` is #RRGGBB.
 
     Attributes:
         strong: Whether the finding is selected or under the mouse.
@@ -47,7 +47,7 @@ class FindingStyle:
 
 
 class AnnotationItem(QGraphicsItem):
-    """A finding drawn on the image; subclasses draw each kind of geometry.
+    """A graphics item that draws a finding; each kind of geometry has a subclass.
 
     Attributes:
         outline: The shape to draw; None until it has been built.
@@ -81,7 +81,10 @@ class AnnotationItem(QGraphicsItem):
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        """Return the distance in screen px to an image point; 0 if inside, inf if far away."""
+        """Return the distance from point `at` to the shape in screen px; 0 inside, inf if far away.
+
+        `scale` is screen px per image px, as in `ImageView.pixel_scale`.
+        """
         shape = self.outline
         if shape is None:
             return math.inf
@@ -109,7 +112,7 @@ class AnnotationItem(QGraphicsItem):
 
     @staticmethod
     def pen(style: FindingStyle) -> QPen:
-        """Return a pen for drawing within `on_screen`."""
+        """Return the pen for a style; its width is in screen px, for use within `on_screen`."""
         pen = QPen(QColor(style.color))
         pen.setWidthF((LINE_STRONG if style.strong else LINE) * style.size)
         # Round joins would double the time of an outline with a thousand corners.
@@ -119,7 +122,7 @@ class AnnotationItem(QGraphicsItem):
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
-        """Draw a shape with a painter in image coordinates."""
+        """Draw a shape; `painter` must be in image coordinates."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(style))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -128,7 +131,7 @@ class AnnotationItem(QGraphicsItem):
 
 
 class MaskItem(AnnotationItem):
-    """A translucent fill with a crisp outline."""
+    """Draws a mask as a translucent fill with a crisp outline."""
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
@@ -145,19 +148,19 @@ class MaskItem(AnnotationItem):
 
 
 class PolygonItem(MaskItem):
-    """A closed outline, filled like a mask."""
+    """Draws a polygon as a closed outline, filled like a mask."""
 
     z = 14.0
 
 
 class BoxItem(AnnotationItem):
-    """A box without fill, so that its contents stay visible."""
+    """Draws a box without fill, so that its contents stay visible."""
 
     z = 16.0
 
 
 class PolylineItem(AnnotationItem):
-    """A line with ticks at its ends, or a line with several segments."""
+    """Draws a straight line with ticks at its ends, or connected lines without ticks."""
 
     z = 18.0
 
@@ -198,7 +201,7 @@ class PolylineItem(AnnotationItem):
 
 
 class PointItem(AnnotationItem):
-    """A cross at a location."""
+    """Draws a point as a cross."""
 
     z = 20.0
 
@@ -216,7 +219,7 @@ class PointItem(AnnotationItem):
 
 
 class HeatmapItem(AnnotationItem):
-    """A colour map over the image, transparent where the values are low."""
+    """Draws a heatmap as colours over the image, transparent where the values are low."""
 
     z = 5.0
 
@@ -235,7 +238,7 @@ class HeatmapItem(AnnotationItem):
 
 @contextmanager
 def on_screen(painter: QPainter) -> Generator[QTransform]:
-    """Draw in logical screen px; yield the transform from image coordinates to screen px.
+    """Switch a painter to logical screen px; yield the transform from image to screen px.
 
     A cosmetic pen would also keep its width, but in physical pixels: half as wide on a high-density
     screen. Qt does not report the density of the device that a redirected painter paints on.

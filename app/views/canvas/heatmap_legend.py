@@ -33,14 +33,14 @@ _ABOVE = 34.0  # px above the bottom, clear of the side letter
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """The texts of a legend: the heatmap's label and score, and a second line or ""."""
+    """The texts of a heatmap's legend: `title` (label and score), and a second line or ""."""
 
     title: str
     note: str = ""
 
 
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """Return the heatmap to draw: the selected one, else the last; None if there is none.
+    """Return the heatmap to draw: the one with id `selected`, else the last; None if there is none.
 
     Only one is drawn at a time, since several could not be told apart.
     """
@@ -50,7 +50,7 @@ def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding 
 
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
-    """Return the legend for the drawn heatmap; None if no heatmap is drawn."""
+    """Return the legend of the heatmap from `visible_heatmap`; None if there is no heatmap."""
     shown = visible_heatmap(findings, selected)
     if shown is None:
         return None
@@ -65,7 +65,8 @@ def rect_of(
 ) -> QRectF:
     """Return the legend's rectangle in `area` (px): at the bottom centre, clear of other text.
 
-    Without a legend it is empty. `taken` are the rectangles occupied by corner text.
+    The rectangle is empty without a legend. `taken` are the rectangles of corner text; `size` is a
+    factor for lengths.
     """
     if legend is None:
         return QRectF()
@@ -106,7 +107,7 @@ def _free(rect: QRectF, taken: Sequence[QRectF], gap: float) -> bool:
 
 
 def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:
-    """Draw the legend into its rectangle with a painter in px of the view."""
+    """Draw the legend into `rect` (px of the view), `size` times as large as on the screen."""
     if legend is None:
         return
     painter.save()

@@ -40,7 +40,7 @@ class Patch:
 
     Attributes:
         level: Reduction: each pixel of the patch covers 2^level x 2^level image pixels.
-        left: First column; like the first row, in pixels at this level.
+        left: First column, in pixels at this level; `top`, the first row, likewise.
         pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns(, 3)]; contiguous.
     """
 
@@ -65,7 +65,7 @@ class View:
 
 
 def level_of(zoom: float, levels: int) -> int:
-    """Return the most reduced level that still has a pixel for every pixel on the screen.
+    """Return the most reduced of `levels` levels that has a pixel for every pixel on the screen.
 
     `zoom` is in physical screen pixels per image pixel, along the pixel's larger side.
     """
@@ -96,12 +96,12 @@ def contains(outer: Area, inner: Area) -> bool:
 
 
 def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
-    """Return the levels from `pyramid` as patches that cover the whole image."""
+    """Return each level from `pyramid` as a patch that covers the whole image."""
     return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
 
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
-    """Return the image and copies, each half the size of the last, by averaging 2 x 2 pixels.
+    """Return the image and smaller copies, each half the previous size by averaging 2 x 2 pixels.
 
     The arrays [rows, columns(, 3)] are contiguous, the full-size one first. An odd last row or
     column is left out of the copies.
@@ -129,7 +129,7 @@ def _halve(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def to_qimage(pixels: Buffer) -> QImage:
-    """Return a QImage on the memory of `Patch.pixels`; keep the array as long as the image."""
+    """Return a QImage that shares the memory of `pixels`; keep the array as long as the QImage."""
     rows, columns = pixels.shape[:2]
     layout = QImage.Format.Format_Grayscale8
     if pixels.dtype == np.uint32:
@@ -147,7 +147,7 @@ def to_array(image: QImage) -> NDArray[np.uint8]:
 
 
 class ImageLayer(QGraphicsItem):
-    """An image in pixel coordinates: pixel (x, y) extends by 0.5 from (x, y) in each direction.
+    """A graphics item that draws an image; pixel (x, y) is the unit square centred at (x, y).
 
     Attributes:
         patches: The shown patches, the most reduced first.
@@ -169,7 +169,7 @@ class ImageLayer(QGraphicsItem):
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:
-        """uint8 [rows, columns(, 3)]; None if some full-size pixels are missing."""
+        """The full-size pixels, uint8 [rows, columns(, 3)]; None if some of them are missing."""
         for patch in self.patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
                 return patch.pixels.astype(np.uint8)  # of a word its last byte
@@ -178,8 +178,8 @@ class ImageLayer(QGraphicsItem):
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
         """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
 
-        There is at most one patch per level. The most reduced one must be whole, since it is seen
-        wherever the others are missing.
+        There is at most one patch per level. The most reduced one must cover the image, since it is
+        seen wherever the others are missing.
         """
         columns, rows = size
         rect = QRectF(-0.5, -0.5, columns, rows) if patches else QRectF()
@@ -235,7 +235,7 @@ class ImageLayer(QGraphicsItem):
 
 
 def area_of(rect: QRectF, margin: int = 0) -> Area:
-    """Return the pixels that a rectangle in image coordinates touches, plus a margin."""
+    """Return the pixels that a rectangle in image coordinates touches, plus `margin` all round."""
     return (
         math.floor(rect.left() + 0.5) - margin,
         math.floor(rect.top() + 0.5) - margin,

@@ -160,7 +160,7 @@ class ImageView(pg.GraphicsView):
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
     def set_density(self, density: float | None) -> None:
-        """Set the physical per logical pixels, for pictures of the window finer than the screen."""
+        """Set the number of physical pixels per logical pixel; None for the screen's own number."""
         self._density = density
         self.view_changed.emit()
 
@@ -180,7 +180,7 @@ class ImageView(pg.GraphicsView):
     # Zoom and pan
 
     def fit(self) -> None:
-        """Show the whole image or its displayed area, and stay fitted when the view is resized."""
+        """Show the whole image, or the area from `set_area`, and keep it fitted on resizing."""
         columns, rows = self.image_size
         self._fitted = True
         if columns and rows:
@@ -199,22 +199,22 @@ class ImageView(pg.GraphicsView):
     def set_area(self, area: Area | None) -> bool:
         """Set the area (x0, y0, x1, y1 in pixel edges) that `fit` shows; None for the whole image.
 
-        Returns whether it has changed.
+        Returns whether the area has changed.
         """
         other, self._area = area != self._area, area
         return other
 
     def one_to_one(self) -> None:
-        """Show each image pixel as one physical screen pixel, keeping the centre of the view."""
+        """Show each image pixel as one physical screen pixel; the view's centre stays in place."""
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:
-        """Set the zoom, keeping image point `at` in place."""
+        """Set the zoom (see `zoom`); image point `at`, by default the centre, stays in place."""
         if self.zoom > 0:
             self.zoom_by(zoom / self.zoom, at)
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom in (factor above 1) or out, keeping image point `at` (default: centre) in place."""
+        """Zoom in (factor above 1) or out; image point `at` (default: centre) stays in place."""
         columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return

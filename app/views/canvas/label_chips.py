@@ -20,7 +20,7 @@ MAX_WIDTH = 260.0
 class Chip:
     """A label to be placed beside an anchor (px of the view) in the finding's colour (#RRGGBB).
 
-    It is strong while the finding is selected or under the mouse.
+    `strong` is set while the finding is selected or under the mouse.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChip:
-    """A chip with its position in px of the view."""
+    """A chip with its rectangle in px of the view, and its text shortened to fit."""
 
     chip: Chip
     rect: QRectF
@@ -52,7 +52,8 @@ def place(
 ) -> list[PlacedChip]:
     """Place each chip whose anchor is in `area` (px), without overlaps if there is enough room.
 
-    The chips come most important first; `taken` are rectangles occupied by other text.
+    Chips are placed in order: pass the most important first. `taken` are rectangles of other text;
+    `size` is a factor for the size of chips.
     """
     metrics = QFontMetricsF(chip_font(size))
     used = list(taken)
@@ -96,7 +97,7 @@ def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def draw(painter: QPainter, placed: Sequence[PlacedChip], size: float = 1.0) -> None:
-    """Draw placed chips with a painter in px of the view."""
+    """Draw placed chips; `size` is the factor that was given to `place`."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setFont(chip_font(size))
     for item in placed:

@@ -71,7 +71,7 @@ class Drawing:
 
 
 def build(parts: Sequence[Shape]) -> Drawing:
-    """Combine an item's shapes; slow for masks, so do not call it on the GUI thread."""
+    """Combine the shapes of a layer item; slow for masks, so call this on a background thread."""
     filled, lines = QPainterPath(), QPainterPath()
     filled.setFillRule(Qt.FillRule.OddEvenFill)
     images: list[tuple[QImage, QRectF]] = []
@@ -134,9 +134,9 @@ def draw(
     size: float = 1.0,
     exposed: QRectF | None = None,
 ) -> None:
-    """Paint a drawing with a painter in image coordinates.
+    """Paint a drawing in the colour `rgb` with a painter in image coordinates.
 
-    `opacity` is that of fills, `size` a factor for line widths and text: 1 on screen, more in an
+    `opacity` applies to fills; `size` is a factor for line widths and text: 1 on screen, more in an
     export of a large image. `exposed` is the visible part of the image; None for all of it.
     """
     color = QColor(*rgb)
@@ -224,7 +224,7 @@ class LayerGraphic(QGraphicsItem):
 
 
 class LayerDrawing(QObject):
-    """Keeps the graphics on the canvas in step with `Layers`."""
+    """Draws the workspace's layers on the canvas and follows their changes."""
 
     def __init__(self, view: ImageView, layers: Layers, background: Background) -> None:
         super().__init__(view)
@@ -381,7 +381,7 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint outlines, in image coordinates, with a painter in screen coordinates.
+    """Paint outlines with a painter in screen coordinates; `transform` maps image to screen.
 
     `exposed` is the visible part of the image; None for the whole image.
     """

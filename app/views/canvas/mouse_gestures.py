@@ -22,7 +22,7 @@ RANGE_PX = 1024.0
 
 
 class Drag(Enum):
-    """What a drag does."""
+    """The action of a mouse drag on the canvas."""
 
     WINDOW = auto()
     PAN = auto()
@@ -41,7 +41,7 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
-    """Return the window after a drag to the right and downwards (px).
+    """Return window `start` as changed by a drag of `dx` px to the right and `dy` px down.
 
     `span` is the highest minus the lowest value in the image. The window is at least as wide as its
     function requires (PS3.3 C.11.2.1.2: 1 for LINEAR).
@@ -69,7 +69,7 @@ class FrameScroll:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Return the whole steps for a wheel angle (1/8 degree), positive for later frames."""
+        """Add a wheel angle (1/8 degree); return the whole steps, positive for later frames."""
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

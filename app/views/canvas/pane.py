@@ -31,7 +31,7 @@ MAX_SIDE = 20_000  # px; our tools make no larger pictures
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
-    """Read a picture made by a run; a grey picture is coloured with `cmap`.
+    """Return a tool's picture and smaller copies; a grey picture is coloured with map `cmap`.
 
     Pillow decodes it, since QImageReader would hold Python's lock and thereby block the window.
 
@@ -61,7 +61,7 @@ def _unreadable(path: Path) -> FileProblem:
 
 
 class PaneView(QWidget):
-    """One picture with its title, description, maker and a close button."""
+    """A widget with one picture by a tool, its title, description, maker and a close button."""
 
     def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class PaneView(QWidget):
 
 
 class PaneArea(QTabWidget):
-    """The open panes as tabs; hidden while no pane is open."""
+    """Tabs with the pictures that tools show beside the image; hidden while there are none."""
 
     def __init__(self, panes: Panes, background: Background) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
 class PlaneSwitch(QObject):
-    """Shows the series in another plane, one of those that are possible for it.
+    """Switches the shown series to another of the planes in which it can be shown.
 
     The current image stays until the first section in the new plane is ready; it also stays if that
     plane cannot be prepared.
@@ -175,13 +175,13 @@ class Banner(ProgressRow):
         canvas.installEventFilter(self)
 
     def begin(self, plane: Plane) -> None:
-        """Show the banner after a short delay, unless the volume is ready by then."""
+        """Show the banner after a short delay, unless `end` is called before."""
         self._plane = plane
         self.set_progress(f"Preparing {plane.value} sections…")
         self._wait.start()
 
     def show_progress(self, done: int, total: int) -> None:
-        """Show how many slices have been read."""
+        """Show that `done` of `total` slices have been read."""
         text = f"Preparing {self._plane.value} sections: {done} of {total} images"
         self.set_progress(text, done, max(total, 1))
         self._lay()

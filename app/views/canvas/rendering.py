@@ -44,7 +44,7 @@ _ENOUGH = 6_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A frame to render.
+    """A request to render a frame.
 
     Attributes:
         presentation: The chosen presentation state, or None.
@@ -86,7 +86,7 @@ class Picture:
     complete: bool
 
     def covers(self, view: View) -> bool:
-        """Return whether the picture includes the visible part at the drawn size."""
+        """Return whether one of the patches includes all of `view` at the level to draw."""
         frame = self.job.frame
         shapes = level_shapes(frame.rows, frame.columns)
         wanted = on_level(view.area, view.level, shapes[view.level])

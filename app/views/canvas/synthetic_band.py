@@ -29,17 +29,17 @@ def model_title(instance: Instance | None) -> str:
 
 
 def text(model: str) -> str:
-    """Return the text that the band shows."""
+    """Return the text of the band that marks an image as made by a generative model."""
     return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """Return the part of `area` that the band leaves free for other text."""
+    """Return the part of `area` below the band, or all of `area` if `model` is "" (no band)."""
     return area.adjusted(0, HEIGHT * size, 0, 0) if model else area
 
 
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
-    """Draw the band and a border into `area` (px); does nothing if `model` is "".
+    """Draw the band and a border into `area` (px); do nothing if `model` is "".
 
     `size` is a factor for all sizes: 1 on screen, more in an export of a large image.
     """
@@ -58,7 +58,7 @@ def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None
 
 
 def draw_small(painter: QPainter, area: QRectF) -> None:
-    """Draw the band at the bottom of a thumbnail."""
+    """Draw the band that marks synthetic images at the bottom of a thumbnail."""
     painter.save()
     strip = QRectF(area.x(), area.bottom() - _SMALL, area.width(), _SMALL)
     _band(painter, "", strip, TYPE.caption - 1.5)
@@ -103,7 +103,7 @@ class SyntheticBand(QLabel):
         self.hide()
 
     def set_model(self, model: str) -> None:
-        """Show the band for a model; once shown, the band is never hidden."""
+        """Show the band with a model's title; "" changes nothing, so a shown band stays."""
         if model:
             self.model = model
             self.setText(text(model))

@@ -31,7 +31,7 @@ _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 @cache
 def corner_font(size: float = 1.0) -> QFont:
-    """Return the font for corner text; its digits have one width, so that values do not jump."""
+    """Return the font for corner text; all digits are equally wide, so that values do not jump."""
     font = ui_font(round(TYPE.label * size))
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
@@ -53,7 +53,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(
     corners: Corners, area: QRectF, size: float = 1.0, *, brief: bool = False
 ) -> list[Block]:
-    """Lay out the corners that have text in `area` (px), all sizes times `size`.
+    """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
     With `brief`, the list of tools and models is shortened if it would cover much of the image.
     """
@@ -165,7 +165,7 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
-    """Draw corner text that has been laid out."""
+    """Draw corner text that `corner_blocks` has laid out with the same `size`."""
     font = corner_font(size)
     spacing = QFontMetricsF(font).lineSpacing()
     painter.setFont(font)
@@ -198,7 +198,7 @@ def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0)
 
 
 def preload_glyphs() -> None:
-    """Draw every common glyph once, which would otherwise slow the first paint by 10 ms."""
+    """Draw the common glyphs once off screen, so that the first paint is 10 ms faster."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
     area = QRectF(0, 0, 1600, 200)
     image = QImage(1600, 200, QImage.Format.Format_ARGB32_Premultiplied)

@@ -25,7 +25,7 @@ Insert = Callable[[QWidget, QWidget | None], object]
 
 
 class AnswerView(QWidget):
-    """One answer by the assistant, with its author below the text."""
+    """A widget that shows one answer; `sign` adds the author below the text."""
 
     def __init__(
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
@@ -61,7 +61,7 @@ class AnswerView(QWidget):
 
 
 class ReasoningView(QWidget):
-    """The model's reasoning behind a button; while it is closed, no text is laid out."""
+    """Shows the model's reasoning below a button; the text is laid out when it is first opened."""
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class ReasoningView(QWidget):
 
     @property
     def opened(self) -> bool:
-        """Whether the text is shown."""
+        """Whether the reasoning is shown."""
         return self.view is not None and not self.view.isHidden()
 
     @property
@@ -93,7 +93,7 @@ class ReasoningView(QWidget):
         return self._time.text()
 
     def append(self, text: str) -> None:
-        """Add a piece of text."""
+        """Add a piece of reasoning."""
         self._pieces.append(text)
         self.length += len(text)
         if self.view is not None:
@@ -108,7 +108,7 @@ class ReasoningView(QWidget):
                 self.view.restart(self.text)
 
     def tick(self) -> None:
-        """Update the elapsed time."""
+        """Update the displayed time that the reasoning has taken."""
         passed = time.monotonic() - self._began if self._began is not None else 0.0
         if passed >= 1:
             self._time.setText(f"{passed:.0f} s")
@@ -142,7 +142,7 @@ class _Position:
 
 
 class AnswerStream:
-    """Writes a run's text and reasoning into views, one of each per turn of the model."""
+    """Writes a run's streamed text and reasoning into views, one of each per turn of the model."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class AnswerStream:
         self._mark = _Position()
 
     def write(self, text: str) -> bool:
-        """Add a piece of the answer; return False while nothing of it can be seen."""
+        """Add a piece of the answer; return False if the answer has been only whitespace so far."""
         if self._thinking is not None:
             self._thinking.finish()
         if self.open is None:
@@ -182,7 +182,7 @@ class AnswerStream:
         return True
 
     def think(self, text: str) -> None:
-        """Add a piece of reasoning; it is shown above the answer even if it arrives later."""
+        """Add a piece of reasoning, shown above the answer even if the answer came first."""
         if self._thinking is None:
             if not text.strip():
                 return
@@ -219,17 +219,17 @@ class AnswerStream:
         del self.thoughts[mark.thoughts :]
 
     def close(self) -> None:
-        """End the model's turn: its next text goes into new views below."""
+        """End the model's turn; text of the next turn goes into new views below."""
         if self._thinking is not None:
             self._thinking.finish()
         self.open = self._thinking = None
 
     def add_findings(self, findings: list[Finding]) -> None:
-        """Add findings that the text may name."""
+        """Add findings that become links where the answer's text names them."""
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show the answer if it was not streamed, and link its findings and results.
+        """End the run: show the answer if it was not streamed; link findings and results in it.
 
         `unknown` are numbers cited in the run's texts for which there is no result.
         """

@@ -41,7 +41,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A question from a run, answered once. It never takes the keyboard focus by itself."""
+    """A card with a run's question to the user, answered once; it never takes the focus itself."""
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class RequestCard(QFrame):
         column(head, self.what, self._choices, outcome, margins=margins, parent=self)
 
     def appear(self) -> None:
-        """Called when the card has been placed in the conversation; does nothing by default."""
+        """Handle the card's placement in the conversation; does nothing by default."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer that the run received, and close the question."""
+        """Show the given answer and close the question; `scope` is "once" or "session"."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -157,12 +157,12 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A question that can be answered with yes only after all of it has been on the screen."""
+    """A card that can be answered with yes only after all of it has been on the screen."""
 
     arguments: ArgumentsView | None = None
 
     def appear(self) -> None:
-        """Wait until the question has been on the screen, then allow the answer yes."""
+        """Start a timer that enables the yes buttons once the question has been on the screen."""
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
         if self._live:
@@ -199,7 +199,7 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run; shows its exact arguments and everything that it would reach.
+    """Asks whether a tool may run; shows its arguments, and the files and hosts it would reach.
 
     The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
     """
@@ -269,7 +269,7 @@ class ApprovalCard(GuardedCard):
 
 
 class OverrideCard(GuardedCard):
-    """Asks whether a tool may use an image for which it was not made; Tab reaches "no" first."""
+    """Asks whether a tool may use an unsuitable image; Tab reaches "Don't use it" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "What speaks against it")

@@ -48,7 +48,7 @@ _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # ASCII: no homoglyphs
 
 @dataclass(frozen=True, slots=True)
 class ArgumentPart:
-    """A piece of a line."""
+    """A piece of an argument's line that is shown in one style."""
 
     text: str
     marked: bool = False  # the code of a character that cannot be seen
@@ -57,7 +57,7 @@ class ArgumentPart:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLine:
-    """A line of the list."""
+    """A line in the list of a tool call's arguments."""
 
     level: int
     key: str  # with its colon; a dash for an item of a list, a bar for a line of a text
@@ -65,7 +65,7 @@ class ArgumentLine:
     quoted: bool = False  # a text, shown in quotation marks
 
     def parts(self) -> Iterator[ArgumentPart]:
-        """Yield the text after the key, in pieces of bounded length."""
+        """Yield the text after the key, in pieces of limited length."""
         if self.quoted:
             yield ArgumentPart('"')
         whole = self.quoted and _WHOLE.match(self.value) is not None
@@ -85,13 +85,13 @@ class ArgumentLine:
 
 
 def argument_lines(arguments: Mapping[str, Any]) -> Iterator[ArgumentLine]:
-    """Yield a line for each value, nested ones below their key; nothing is left out."""
+    """Yield the lines that show all arguments of a call, with nested values below their key."""
     for key, value in arguments.items():
         yield from _lines(0, f"{_key(str(key))}:", value)
 
 
 def visible(text: str) -> list[ArgumentPart]:
-    """Split `text` into parts; write characters that hide or reorder text as their codes."""
+    """Return `text` in parts, where codes replace characters that hide or reorder text."""
     if text.isascii() and text.isprintable():
         return [ArgumentPart(text)]
     return [
@@ -148,7 +148,7 @@ _Step = tuple[int, str, ArgumentPart | None]
 
 
 class ArgumentsView(TextView):
-    """Shows the arguments as a scrolling list, inserted piece by piece so that nothing stalls."""
+    """Shows a call's arguments as a scrolling list, inserted in pieces so that nothing stalls."""
 
     filled = Signal()
 
@@ -170,11 +170,11 @@ class ArgumentsView(TextView):
 
     @property
     def complete(self) -> bool:
-        """Whether everything is shown."""
+        """Whether all arguments are shown."""
         return self._steps is None
 
     def show_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Show all arguments; short ones at once."""
+        """Show all arguments: short ones at once, long ones piece by piece."""
         if not arguments:
             self.set_plain("No arguments.")
             return

@@ -59,7 +59,7 @@ class QuestionEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste plain text, cut to the maximum length of a question."""
+        """Paste plain text, cut so that the question does not exceed its maximum length."""
         if source.hasText():
             room = max(0, QUESTION_CHARS - len(self.toPlainText()))
             self.insertPlainText(source.text()[:room])
@@ -138,7 +138,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Store a question that was not typed here, so that Up recalls it."""
+        """Store a question that was not typed here, so that the Up key brings it back."""
         self._last = text
 
     def set_text(self, text: str) -> None:
@@ -149,9 +149,9 @@ class Composer(QFrame):
         self.edit.setTextCursor(cursor)
 
     def set_busy(self, busy: bool, stopping: str) -> None:
-        """Set whether a run is in progress: questions are queued then, and the run can be stopped.
+        """Set whether a run is in progress, during which questions are queued and Stop is offered.
 
-        `stopping` is "" if it is not being stopped, else "after_tool" or "now".
+        `stopping` is "" if the run is not being stopped, else "after_tool" or "now".
         """
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)
@@ -173,7 +173,7 @@ class Composer(QFrame):
         self.send.setAccessibleName(tip)
 
     def set_about(self, text: str, placeholder: str) -> None:
-        """Show the image that a question would be about, and the field's placeholder."""
+        """Set the name of the image that a question would be about, and the field's placeholder."""
         self.about.set_full(text)
         self.edit.setPlaceholderText(placeholder)
         self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen
@@ -245,7 +245,7 @@ class PendingList(QWidget):
         return tuple(self._numbers)
 
     def show_questions(self, questions: Sequence[Question]) -> None:
-        """Replace the list by these questions; hide it if there are none."""
+        """Show `questions` in place of the previous ones; hide the list if there are none."""
         numbers = [item.number for item in questions]
         if numbers == self._numbers:
             return

@@ -61,14 +61,14 @@ _YES = {
 
 @dataclass(frozen=True, slots=True)
 class SentImage:
-    """A picture that would be sent."""
+    """A picture that would be sent to a language model, with its file size."""
 
     image: QImage
     size_bytes: int
 
 
 def read_sent(path: Path) -> SentImage:
-    """Read a picture that would be sent; for a background thread.
+    """Read a picture that would be sent; call this on a background thread.
 
     The file's name must be the digest of its bytes. `app.agent.llm.picture_encoding` checks the
     same before sending, so the picture that is shown is the picture that is sent.
@@ -90,9 +90,9 @@ def read_sent(path: Path) -> SentImage:
 
 
 class SentPicture(QWidget):
-    """A picture with its caption and, if it may identify the patient, the reason why.
+    """Shows a picture that would be sent, its caption, and why it may identify the patient, if so.
 
-    `picture` is an item of `ApprovalRequested.pictures`; `side` px is its longer side on screen.
+    `picture` is an item of `ApprovalRequested.pictures`; `side`, the picture's longer side in px.
     """
 
     settled = Signal()  # the picture is shown, or is known to be unreadable
@@ -130,7 +130,7 @@ class SentPicture(QWidget):
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
-        """Record which ends of the picture are currently in view."""
+        """Record whether the picture's top and bottom are currently visible in `viewport`."""
         if self.sent is None:
             return
         top = self.button.mapTo(viewport, QPoint(0, 0)).y()
@@ -139,7 +139,7 @@ class SentPicture(QWidget):
             self._ends_seen[number] |= 0 <= end < viewport.height()
 
     def enlarge(self) -> None:
-        """Open the picture at full size, once it is read."""
+        """Open the picture at full size; does nothing until the picture has been read."""
         if self.sent is not None:
             PictureWindow(self.sent.image, self.name, self.window()).open()
 
@@ -164,7 +164,7 @@ class SentPicture(QWidget):
 
 
 class PictureWindow(QDialog):
-    """One picture as it would be sent, pixel by pixel."""
+    """A window that shows a picture in full size, exactly as it would be sent."""
 
     def __init__(self, image: QImage, name: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -190,7 +190,7 @@ class PictureWindow(QDialog):
 
 
 class ConsentView(QWidget):
-    """Shows the data that would be sent, and the host; `side` px is a picture's longer side."""
+    """Shows the data that would be sent, and the host; each picture's longer side is `side` px."""
 
     settled = Signal()
 
@@ -218,7 +218,7 @@ class ConsentView(QWidget):
 
     @property
     def complete(self) -> bool:
-        """Whether every picture could be read."""
+        """Whether every picture has been read."""
         return all(picture.sent is not None for picture in self.pictures)
 
     @property
@@ -227,7 +227,7 @@ class ConsentView(QWidget):
         return all(picture.seen for picture in self.pictures)
 
     def look(self, viewport: QWidget) -> None:
-        """Record which pictures are in view, once all have their final size and place."""
+        """Record which pictures are visible in `viewport`; do nothing until all have been read."""
         layout = self.layout()
         if self.complete and layout is not None:
             layout.activate()
@@ -312,7 +312,7 @@ class ConsentDialog(QDialog):
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ignore keys, even those that mean No, until typing meant for another field pauses."""
+        """Ignore all keys, even those for No, until no key has been pressed for `QUIET_MS`."""
         if not self._armed:
             self._quiet.start()
             return
@@ -346,7 +346,7 @@ class ConsentDialog(QDialog):
 
 
 class ConsentCard(RequestCard):
-    """The question in the conversation: it opens the dialog, and shows the answer afterwards."""
+    """A card in the conversation that opens the consent dialog, and afterwards shows the answer."""
 
     def __init__(
         self, event: ApprovalRequested, answer: Answer, background: Background, *, live: bool = True
@@ -357,7 +357,7 @@ class ConsentCard(RequestCard):
         super().__init__(event, answer, live=live)
 
     def appear(self) -> None:
-        """Open the dialog above the window."""
+        """Open the consent dialog, unless the question is answered or belongs to an earlier run."""
         if self.answered or not self._live:
             return
         if self.dialog is None or not isValid(self.dialog):
@@ -368,7 +368,7 @@ class ConsentCard(RequestCard):
         self.dialog.raise_()
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer."""
+        """Close the dialog and show the answer that the run received."""
         self._dismiss()
         super().resolve(granted, reason, scope)
 

@@ -28,7 +28,7 @@ GENERAL_SUGGESTION = "What can you do?"
 
 
 class FollowMode(Enum):
-    """How the view reacts to new content."""
+    """How the conversation's view scrolls when new content arrives."""
 
     OFF = auto()  # it does not move, since the user is reading further up
     READING = auto()  # it scrolls until the beginning of the answer reaches the top
@@ -36,7 +36,7 @@ class FollowMode(Enum):
 
 
 class Conversation(QScrollArea):
-    """The runs from top to bottom."""
+    """A scrolling column that shows the runs of a conversation, the oldest at the top."""
 
     older_wanted = Signal()
     trimmed = Signal(object)  # a RunView that was removed at the top
@@ -104,7 +104,7 @@ class Conversation(QScrollArea):
         self._trim()
 
     def add_past(self, run: RunView) -> None:
-        """Add an earlier run below other earlier ones and above the current ones."""
+        """Add a recorded run below the other recorded runs and above the runs of this session."""
         self._empty.hide()
         self._stay_active()
         now = next((item for item in self._runs if item.past is None), None)
@@ -142,7 +142,7 @@ class Conversation(QScrollArea):
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
-        """Set whether there are earlier runs that the user can ask for."""
+        """Show the "Show earlier messages" button if there are `older` runs, else hide it."""
         self._older.setVisible(older)
 
     def to_end(self) -> None:
@@ -152,14 +152,14 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to the end, and follow the content that comes next."""
+        """Scroll to the end, then follow new content as in `FollowMode.READING`."""
         self._follow = FollowMode.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
         self._jump.hide()
 
     def reveal(self, part: QWidget) -> None:
-        """Scroll to the top of a part of a run, and stop following."""
+        """Scroll to the top of `part` unless it is fully visible; stop following new content."""
         bar = self.verticalScrollBar()
         top = part.mapTo(self._column, QPoint(0, 0)).y()
         low, high = bar.value(), bar.value() + self.viewport().height()
@@ -268,7 +268,7 @@ class Conversation(QScrollArea):
 
 
 class Invitation(QWidget):
-    """Shown before the first question: an invitation, and questions to ask with one click."""
+    """The widget shown before the first question: an invitation and questions to click."""
 
     chosen = Signal(str)  # text of a suggestion
 
@@ -292,7 +292,7 @@ class Invitation(QWidget):
         self.set_open(False)
 
     def set_open(self, is_open: bool) -> None:
-        """Set whether an image is open."""
+        """Adapt the invitation's text to whether an image is open."""
         if is_open:
             self._head.setText("Ask about this image")
             self._text.setText(

@@ -105,7 +105,7 @@ class ChatDock(QWidget):
             application.aboutToQuit.connect(self.close_models)
 
     def submit(self, text: str) -> None:
-        """Ask a question as if it were typed; it is queued while another one is being answered."""
+        """Ask a question as if the user had typed it; it is queued while a run is in progress."""
         if not text.strip():
             return
         self.composer.remember(text)
@@ -127,29 +127,29 @@ class ChatDock(QWidget):
 
     @property
     def thread(self) -> Thread | None:
-        """The thread that is shown; None before the first question in a new thread."""
+        """The conversation thread that is shown; None before the first question in a new one."""
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Show which language model answers; the arguments are the same as for the constructor."""
+        """Show which language model answers; `remote_host` is "" if it runs on this machine."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:
-        """Start a new thread; stop the current run and keep its thread in the history."""
+        """Stop the current run and show an empty conversation; the old one stays in the history."""
         self._leave()
         self._threads.leave()
         self._show_state()
         self.focus_composer()
 
     def open_thread(self, thread_id: str) -> None:
-        """Show an earlier thread, which the next question continues."""
+        """Show an earlier conversation thread, which the next question continues."""
         if self.thread is not None and self.thread.thread_id == thread_id:
             return
         self._leave()
         self._threads.open(thread_id)
 
     def close_models(self) -> None:
-        """Stop all threads and leave the workspace; call before the window is destroyed."""
+        """Stop all work and disconnect from the workspace; call before the window is destroyed."""
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()
@@ -168,7 +168,7 @@ class ChatDock(QWidget):
         super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Stop the run on Esc from anywhere in the dock; on Shift+Esc after its current tool."""
+        """Stop the run at once on Esc, or after its current tool on Shift+Esc."""
         if event.key() == Qt.Key.Key_Escape and self._agent.busy:
             gently = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._agent.stop(after_tool=gently)
@@ -176,7 +176,7 @@ class ChatDock(QWidget):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus down the conversation to the question field, then out of the dock."""
+        """Focus the next field below (`forward`) or above; after the last, leave the dock."""
         field = _next_field(self, forward=forward)
         if field is None:
             return super().focusNextPrevChild(forward)
@@ -359,7 +359,7 @@ class ChatDock(QWidget):
 
 
 class Header(QWidget):
-    """The head of the dock: title, model badge, new thread, history and more."""
+    """The top row of the dock: title, model badge, and buttons for threads and actions."""
 
     new_wanted = Signal()
     history_wanted = Signal()  # answered by `show_threads`
@@ -421,7 +421,7 @@ class Header(QWidget):
         self._fit_badge()
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
-        """Open the menu of threads; `current` is the id of the thread that is shown."""
+        """Open the menu of conversation threads; `current` is the id of the one that is shown."""
         self.menu.clear()
         for info in threads[:_LISTED]:
             title = menu_text(one_line(info.title, _TITLE_CHARS))
@@ -437,7 +437,7 @@ class Header(QWidget):
         _popup(self.menu, self.history)
 
     def set_has_thread(self, has: bool) -> None:
-        """Enable the actions for a thread."""
+        """Enable or disable the actions that need a conversation thread."""
         self.more.setEnabled(has)
         self.export.setEnabled(has)
 

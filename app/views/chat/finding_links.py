@@ -39,7 +39,7 @@ class FindingChip(QAbstractButton):
         self.setToolTip(tooltip("\n".join(part for part in parts if part)))
 
     def set_tint(self, tint: str) -> None:
-        """Set the colour that the finding has on the canvas."""
+        """Set the colour of the chip's dot, which is the finding's colour on the canvas."""
         self._tint = tint
         self.update()
 
@@ -69,7 +69,7 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in sync; call `close` before the dock is destroyed."""
+    """Links the chat's chips and texts to findings; call `close` before the dock is destroyed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -103,10 +103,10 @@ class FindingLinks:
         return instance.sop_instance_uid if instance is not None else ""
 
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
-        """Return finding ids by label, for the findings that the text of a run may name.
+        """Return a map from labels to ids of the findings to which a run's text may link.
 
-        Of older findings only those on the images of `findings`, and on the one that the question
-        was about, whose SOP Instance UID is `shown`: others may be another patient's.
+        These are the run's own `findings`, and older ones on the same images or on the image with
+        SOP Instance UID `shown`, which the question was about; others may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}
@@ -120,7 +120,7 @@ class FindingLinks:
         return {item.label: item.id for item in (*before, *own) if item.label.strip()}
 
     def of_call(self, call_id: str) -> list[Finding]:
-        """Return the findings from an earlier call that still exist in the workspace."""
+        """Return the findings of a tool call that still exist in the workspace."""
         everything = (item.finding for item in self._workspace.annotations.all())
         return [finding for finding in everything if finding.provenance.call_id == call_id]
 
@@ -138,7 +138,7 @@ class FindingLinks:
             annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
-        """Select the first of these findings, or the next one if one is selected already."""
+        """Select the first of `findings`, or the next one if one of them is already selected."""
         annotations = self._workspace.annotations
         there = [key for item in findings if annotations.get(key := self._current(item.id))]
         if not there:

@@ -25,7 +25,7 @@ def copy_text(text: str) -> None:
 
 
 class UserBubble(QWidget):
-    """The user's question as it was written, at the right; a button beside it opens its menu."""
+    """A bubble at the right with the user's question as it was written, and a menu button."""
 
     def __init__(
         self, text: str, ask_again: Callable[[], object], branch: Callable[[], object]
@@ -85,7 +85,7 @@ _TONES = {
 
 
 class Notice(QFrame):
-    """A notice to the user, e.g. why a run ended without an answer; `tone` is a key of `_TONES`."""
+    """A notice, e.g. why a run gave no answer; `tone`: "done", "muted", "warning" or "error"."""
 
     def __init__(self, text: str, remedy: str = "", *, tone: str = "muted") -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Notice(QFrame):
         self.setAccessibleName(self.view.plain())
 
     def add_action(self, text: str, name: str, action: Callable[[], object]) -> None:
-        """Add a button below the text."""
+        """Add a button below the notice's text; `name` is the name of its icon."""
         if self._actions is None:
             self._actions = Flow(SPACE.m)
             self._body.addLayout(self._actions)

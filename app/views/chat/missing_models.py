@@ -13,13 +13,13 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the card names of models reported in `value` as missing or with terms to accept."""
+    """Return the card names of models that texts in `value` call missing or not yet agreed to."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 
 
 def without_commands(error: str) -> str:
-    """Return an error without install commands, because the window has a button for that."""
+    """Return an error's text without its install commands, for which the window has a button."""
     found = _COMMAND.search(error)
     cut = found is not None and found.start() > 0 and card_names(error)
     return error[: found.start()].rstrip() if found and cut else error

@@ -54,10 +54,10 @@ class PlanLine:
 
 
 class PlanView(QWidget):
-    """The plan: unfolded while a run is in progress, folded when it has ended.
+    """Shows a run's plan: unfolded while the run is in progress, folded when the run has ended.
 
     The head counts the steps and the changes by rules; a goal that was not reached is named below
-    it. Both stay visible when the plan is folded.
+    the head. Both stay visible when the plan is folded.
     """
 
     def __init__(self, texts: PackTexts) -> None:
@@ -99,17 +99,17 @@ class PlanView(QWidget):
         self.setAccessibleName(f"Plan, {self.steps.text}")
 
     def toggle(self) -> None:
-        """Fold or unfold."""
+        """Fold the plan if it is unfolded, else unfold it."""
         self.fold(not self.steps.isHidden())
 
     def fold(self, folded: bool) -> None:
-        """Hide the steps, or show them."""
+        """Hide the steps if `folded`, else show them."""
         self.steps.setVisible(not folded)
         show_open(self.head, not folded)
 
 
 class Checklist(QWidget):
-    """The steps and the changes. Its lines are reused, since a plan changes often."""
+    """Shows a plan's steps and changes; line widgets are reused, since a plan changes often."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Checklist(QWidget):
     def show_lines(
         self, planned_by: str, steps: Sequence[PlanLine], changes: Sequence[PlanLine]
     ) -> None:
-        """Show these lines."""
+        """Show the steps and changes below the text `planned_by`, which is hidden if empty."""
         self._planner.setText(planned_by)
         self._planner.setVisible(bool(planned_by))
         parts = ((self.rows, steps), (self.changes, changes))
@@ -143,7 +143,7 @@ class Checklist(QWidget):
 
 
 class PlanLineView(QWidget):
-    """Shows a line: icon, title and state in a row, the details below."""
+    """Shows a `PlanLine`: icon, title and state in a row, the details below."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class PlanLineView(QWidget):
         grid.addWidget(self.details, 1, 1, 1, 2)
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
-        """Show a line of the checklist."""
+        """Show a checklist line; `number` ("Step 1 of 3: ") begins its accessible name."""
         self.setAccessibleName(f"{number}{line.text}")
         if line == self._shown:
             return

@@ -76,7 +76,7 @@ class NoteLine(QWidget):
 
 
 class RetryLine(NoteLine):
-    """Counts down to the next attempt at an endpoint, with the reason."""
+    """A line that counts down to the next request to an endpoint and says why the last failed."""
 
     passing = True
 
@@ -114,7 +114,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`; hide it if that is ""."""
+        """Show the bar with `text`; hide the bar if `text` is empty."""
         self.setVisible(bool(text))
         self._label.setText(text)
 
@@ -130,12 +130,12 @@ class RunStatus:
         self.stopping = ""  # the text from the moment the user pressed stop
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`; hide it if that is "", unless the run is being stopped."""
+        """Show the bar with `text`, or `stopping` if that is set; hide the bar if both are ""."""
         if self.bar is not None:
             self.bar.say(self.stopping or text)
 
     def note(self, event: ModelRetry | Noted) -> None:
-        """Show a notice or a retry; it replaces the current line if that one is only temporary."""
+        """Show a notice or a retry; a temporary line is replaced, any other line stays above it."""
         line = self.line
         if isinstance(event, ModelRetry):
             if isinstance(line, RetryLine):
@@ -151,7 +151,7 @@ class RunStatus:
             self.say("Waiting…" if event.passing else "Thinking…")
 
     def clear_line(self, event: RunEvent) -> None:
-        """Remove a temporary line, because another event came; other lines stay in place."""
+        """Remove a temporary line if `event` makes it outdated; other lines stay in place."""
         if self.line is None or isinstance(event, (Usage, ToolProgress, Noted)):
             return
         if not (isinstance(event, ModelRetry) and self.line.passing):
@@ -187,9 +187,9 @@ _PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the chec
 
 
 class RunView(QWidget):
-    """One run: the question, its cards and its answer, in order of arrival.
+    """Shows one run: the question, its cards and its answer, in order of arrival.
 
-    `past` is the recorded run to show, at index `place` of its thread; None for a run that starts.
+    `past` is the recorded run to show, at index `place` of its thread; None for a new run.
     """
 
     def __init__(

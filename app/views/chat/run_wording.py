@@ -36,13 +36,13 @@ def model_title(model: str) -> str:
 
 
 def effect(name: str) -> str:
-    """Return a sentence that describes an effect of a tool (`app.tools.api.Approval`)."""
+    """Return a sentence for a tool's effect; `name` is a value of `app.tools.api.Approval`."""
     return _EFFECTS.get(name, one_line(name, 80))
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit that ended a run."""
+    """A description, for the user, of the limit that ended a run."""
 
     text: str
     advice: str

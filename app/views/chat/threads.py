@@ -44,7 +44,7 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A thread that was opened."""
+    """A conversation thread that was opened, with its recorded runs."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
@@ -53,7 +53,7 @@ class OpenedThread:
 
 
 class Threads(QObject):
-    """Makes, opens and branches threads in the background; the last request wins."""
+    """Makes, opens and branches conversation threads in the background; the last request wins."""
 
     opened = Signal(object)  # an OpenedThread, whose thread has become `current`
     failed = Signal(object, str)  # SightlineError, thread id; "" if no new thread could be made
@@ -75,12 +75,12 @@ class Threads(QObject):
         self.current = None
 
     def make(self) -> None:
-        """Start a new thread, unless a request is in progress."""
+        """Make a new conversation thread in the background, unless a request is in progress."""
         if not self.busy:
             self._submit(lambda: OpenedThread(self._store.new_thread()), "")
 
     def open(self, thread_id: str) -> None:
-        """Open an earlier thread."""
+        """Open an earlier conversation thread in the background."""
 
         def work() -> OpenedThread:
             thread = self._store.open(thread_id)
@@ -90,7 +90,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with the runs before the one whose index `find` returns."""
+        """Open a copy of a thread with its runs before index `find(runs)` and the text `draft`."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
@@ -153,14 +153,14 @@ class EarlierRuns(QObject):
             self._jobs.popleft().close()
 
     def show(self, runs: Sequence[PastRun], thread: Thread) -> None:
-        """Show the last few runs of a thread that was opened."""
+        """Show the last few of `runs`, the recorded runs of a thread that was just opened."""
         self._hidden = _first_shown(runs)
         for place, run in list(enumerate(runs))[self._hidden :]:
             self._add(run, place, thread, at_end=True)
         self._conversation.set_older(self._hidden > 0)
 
     def show_more(self) -> None:
-        """Show a few more runs, from before those that are shown."""
+        """Show the few runs that come before those already shown."""
         thread = self._current()
         if thread is None or not self._hidden or self._reading:
             return
@@ -266,7 +266,7 @@ def _is_inside(path: Path, folder: Path | None) -> bool:
 
 
 class ThreadExporter(QObject):
-    """Saves a thread as a document, after a warning that it may hold patient data."""
+    """Saves a conversation as a document, after a warning that it may hold patient data."""
 
     def __init__(
         self, window: QWidget, background: Background, tell: Callable[[Notice], object]

@@ -27,7 +27,7 @@ _FORMATS = ("PNG", "JPEG")
 
 
 def read(path: Path) -> QImage:
-    """Read a picture, scaled down to a thumbnail; for a background thread.
+    """Read a picture and scale it down to a thumbnail; call this on a background thread.
 
     Pillow reads it, limited to two formats: QImageReader would try every installed image plug-in,
     and SVG is one of them.
@@ -56,7 +56,7 @@ def to_qimage(image: Image.Image) -> QImage:
 
 
 class PictureButton(QAbstractButton):
-    """A picture as a button; `side` is its longer side on screen in px."""
+    """A button that shows a picture, whose longer side is at most `side` px on the screen."""
 
     def __init__(self, side: int) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class PictureButton(QAbstractButton):
 
 
 class Thumbnail(PictureButton):
-    """A picture that a tool made; a click opens it.
+    """A button that shows a picture made by a tool; a click opens the picture.
 
     Args:
         made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The

@@ -75,7 +75,7 @@ class ChatServices:
 
 
 class ToolCard(QFrame):
-    """A tool call."""
+    """A card that shows a tool call: its progress, then its result or why there is none."""
 
     def __init__(self, started: ToolStarted, tools: ChatServices, *, live: bool = True) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class ToolCard(QFrame):
 
     @property
     def evidence_text(self) -> str:
-        """Tooltip of a citation: the tool and the image."""
+        """The tooltip for citations of the result: its number, tool and images."""
         image = _image_names(self.arguments)
         lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
         return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
@@ -304,7 +304,7 @@ class ToolCard(QFrame):
 
 
 class Disclosures(QWidget):
-    """Sections that start closed, behind buttons; each text is made when it is first opened."""
+    """Sections that open from buttons; a section's text is made when it is first opened."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -315,7 +315,7 @@ class Disclosures(QWidget):
         self._buttons: dict[str, QPushButton] = {}
 
     def add(self, title: str, text: Callable[[], str]) -> None:
-        """Add a closed section; `text` is called to make its text when it is first opened."""
+        """Add a closed section; when it is first opened, `text` is called to get its text."""
         button = link_button(title, action=lambda: self.toggle(title))
         show_open(button, False)
         self._texts[title] = text
@@ -338,12 +338,12 @@ class Disclosures(QWidget):
         return self._views.get(title)
 
     def button(self, title: str) -> QPushButton:
-        """Return the button that opens a section, by its title."""
+        """Return the button that opens the section called `title`."""
         return self._buttons[title]
 
 
 def seconds(value: float) -> str:
-    """Return a duration in words, e.g. "1.3 s" or "2 min 05 s"."""
+    """Return a duration of `value` seconds as text, e.g. "1.3 s" or "2 min 05 s"."""
     if value < 0.1:
         return "< 0.1 s"
     if value < 60:
@@ -365,7 +365,7 @@ def _text(text: str, tone: str) -> TextView:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """A small table of text.
+    """A small table of text; `more` is the number of rows that were left out.
 
     Attributes:
         rows: Cells of each row, starting with the row's name.
@@ -410,7 +410,7 @@ class KeyFiguresTable(QWidget):
 
 
 def key_figures(output: Mapping[str, Any]) -> KeyFigures:
-    """Return the figures in a tool's output that are worth a table; without rows if none are."""
+    """Return a table of the main figures in a tool's output; without rows if there are none."""
     for value in output.values():
         if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
             columns = _columns(list(value.values()))
@@ -429,7 +429,7 @@ def key_figures(output: Mapping[str, Any]) -> KeyFigures:
 
 
 def number(value: float) -> str:
-    """Return a figure with three significant digits and thin spaces between thousands."""
+    """Return a number as short text, with thin spaces between thousands; "–" for nan and inf."""
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
         return f"{int(value):,}".replace(",", "\u2009")
     if not math.isfinite(value):

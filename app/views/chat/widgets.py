@@ -15,7 +15,7 @@ from app.views.widgets import ElidedLabel
 
 
 def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabel:
-    """Return an icon of `size` px; it is decoration, so it has no accessible name."""
+    """Return a label with an icon of `size` px; as decoration, it has no accessible name."""
     result = QLabel()
     result.setPixmap(pixmap(name, size, tint, 2.0))
     result.setFixedSize(size, size)
@@ -23,7 +23,7 @@ def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabe
 
 
 class HoverButton(QToolButton):
-    """An icon button that is painted only while the pointer is over `area` or it has the focus.
+    """An icon button, painted only while it has the focus or the pointer is over `area`.
 
     It always keeps its place and can be reached by the keyboard.
     """
@@ -69,7 +69,7 @@ class _LinkButton(QPushButton):
 def link_button(
     text: str, name: str = "", action: Callable[[], object] | None = None
 ) -> QPushButton:
-    """Return a text button without a frame, with an icon if `name` is given."""
+    """Return a text button without a frame; `name` is the name of its icon, "" for none."""
     button = _LinkButton(menu_text(text))
     button.setObjectName("chatLink")
     button.setAccessibleName(text)
@@ -90,7 +90,7 @@ def show_open(button: QPushButton, opened: bool) -> None:
 
 
 class ElidedText(ElidedLabel):
-    """One line of untrusted text, cut with an ellipsis; its tooltip shows all of it."""
+    """Shows untrusted text on one line, cut with an ellipsis; the tooltip has the whole text."""
 
     def __init__(self, text: str = "", role: str = "", *, middle: bool = False) -> None:
         super().__init__("", role)
@@ -104,7 +104,7 @@ class ElidedText(ElidedLabel):
         return self.text()
 
     def set_full(self, text: str) -> None:
-        """Show `text`; the whole of it is the tooltip and the accessible name."""
+        """Show `text`; the tooltip and the accessible name hold the whole text."""
         text = one_line(text)
         if text != self.text():
             self.setText(text)
@@ -113,7 +113,7 @@ class ElidedText(ElidedLabel):
 
 
 class WrappedText(QLabel):
-    """Untrusted text, wrapped onto as many lines as it needs."""
+    """Shows untrusted text, wrapped onto as many lines as it needs."""
 
     def __init__(self, role: str = "") -> None:
         super().__init__()

@@ -495,7 +495,7 @@ class DocumentStack(QStackedWidget):
         return self.report.text.busy
 
     def close_models(self) -> None:
-        """Stop reading and writing a report."""
+        """Stop reading a report and writing its text to the page."""
         self.report.forget()
 
     def refresh(self) -> None:

@@ -70,7 +70,7 @@ Names = Callable[[ImageLink], LinkName]
 
 
 def href(link: ImageLink) -> str:
-    """Return the address of a link in a document: "image:UID/FRAME", FRAME from 0 or -1 for all."""
+    """Return the address of a link in a document: "image:UID/FRAME", FRAME from 0, -1 for all."""
     return f"{LINK}{link.sop_instance_uid}/{link.frames[0] if link.frames else -1}"
 
 

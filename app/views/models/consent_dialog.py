@@ -230,7 +230,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question whether files that cannot be identified are those of a chosen model."""
+    """Return the question that asks whether unidentified files are those of a chosen model."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Look whether it is {title}")
 

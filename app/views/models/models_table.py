@@ -74,7 +74,7 @@ class ModelsModel(QAbstractTableModel):
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
-        """Show the models' states in their processes; return the names of those that changed."""
+        """Show the models' `live` states; return the names of the models whose state changed."""
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])

@@ -76,7 +76,7 @@ class ModelsWindow(QDialog):
     """The window with the list of models, the details of the chosen one, and buttons for actions.
 
     Closing the window hides it; a running task continues and is shown when the window is opened
-    again. `note` writes to the audit log, `texts` has the titles of the tools that use the models.
+    again. `note` writes to the audit log; `texts` has the titles of the tools that use the models.
     """
 
     def __init__(

@@ -292,7 +292,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row with a name, the text `what`, and the returned button, which calls `undo`."""
+        """Add a row: `name`, `what` and a button `action` that calls `undo`; return the button."""
 
         def undo_and_remove() -> None:
             undo()
@@ -322,7 +322,7 @@ class GrantList(QWidget):
 
 
 class PriceField(QLineEdit):
-    """A field for US dollars per million tokens; empty if the price is unknown."""
+    """A field for a price in US dollars per million tokens; empty if the price is unknown."""
 
     def __init__(self, greatest: float) -> None:
         super().__init__()

@@ -218,11 +218,11 @@ class ToolRuleList(QWidget):
             self.list.setCurrentItem(first)
 
     def rules(self) -> dict[str, str]:
-        """Return the chosen rules by tool name, without tools that have none."""
+        """Return the chosen rules by tool name; tools without a chosen rule are left out."""
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Update each tool's rule, and the stricter ones offered, to these rules for effects."""
+        """Show each tool's rule under `effects` (rules by effect), and offer the stricter rules."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)

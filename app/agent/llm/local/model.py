@@ -59,18 +59,19 @@ class LocalModel:
     """A GGUF file, or a folder of transformers files, served by a process that the app starts.
 
     The process starts with the first question. It ends after `idle_s` seconds without a question,
-    with `close`, and with the app, even if that crashes.
+    on `close`, and when the app ends or crashes.
 
     Args:
         path: The GGUF file, or a folder with config.json and safetensors files.
         context_tokens: Maximum number of tokens in a request and its answer together.
         tool_form: How the model calls tools. "auto" means native calls if its chat template can
             show tools; otherwise JSON enforced by a schema, or (transformers) JSON in the text.
-        chat_template: A Jinja template that replaces the file's own; "" to keep that one.
+        chat_template: A Jinja template that replaces the model's own; "" to keep the model's own.
         temperature: Sampling temperature; 0 always takes the likeliest token.
         seed: Random seed for sampling; None for a new seed for each answer.
-        idle_s: None for never.
-        output_tokens: None for a quarter of the context, but at most the default of `ModelInfo`.
+        idle_s: Seconds without a question after which the process ends; None for never.
+        output_tokens: Maximum number of tokens in an answer; None for a quarter of the context, but
+            at most the default of `ModelInfo`.
     """
 
     remote_host = ""
@@ -127,7 +128,7 @@ class LocalModel:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Answer the transcript; the first question starts the process.
+        """Yield the model's answer to the transcript; the first question starts the process.
 
         Raises:
             ModelFailed: The model cannot be loaded, or its process crashed.
@@ -241,7 +242,8 @@ class LocalModel:
 class LocalServer:
     """The process of one model: started on demand, restarted after a crash, and ended when idle.
 
-    Thread-safe. The key in `config` is replaced at each start; `title` names the model in messages.
+    Thread-safe. Each start uses a new API key instead of that in `config`. `title` names the model
+    in messages to the user.
     """
 
     def __init__(
@@ -314,7 +316,7 @@ class LocalServer:
 
     @contextmanager
     def in_use(self) -> Generator[None]:
-        """Prevent the process from being ended as idle while a request is in progress."""
+        """Keep the process from being ended as idle while the body of the `with` statement runs."""
         with self._lock:
             self._users += 1
             self._stop_timer()

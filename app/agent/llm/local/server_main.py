@@ -32,7 +32,11 @@ _ONCE = 0x8
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The settings of a model's process (see `LocalModel`); `engine` is "module:function"."""
+    """The settings of a model's process, explained in `LocalModel`.
+
+    `engine` is the function that loads the model, as "module:function"; `key` is the API key that
+    requests must carry.
+    """
 
     engine: str
     path: str
@@ -57,7 +61,7 @@ class Serving:
         constrained: Whether the server can force an answer to conform to a JSON schema.
         notes: Notes for the user.
         keep: An object that must be kept alive as long as the server runs.
-        key: The key that requests must carry; the app adds it.
+        key: The API key that requests must carry; filled in by the app, not by the engine.
     """
 
     url: str
@@ -83,7 +87,7 @@ Stage = Callable[[str], None]
 
 
 def run(connection: Connection, config: ServerConfig, parent: int) -> None:
-    """Load and serve the model, and end when the app closes the pipe or dies."""
+    """Load and serve the model; end when the app (process `parent`) closes `connection` or dies."""
     _tie_to_parent(parent)
     _set_up(config.threads)
     threading.Thread(target=_exit_on_pipe_close, args=(connection,), daemon=True).start()
@@ -136,7 +140,7 @@ OUT_OF_MEMORY = (
 
 
 def native_output(path: str) -> str:
-    """Return the last 8,000 bytes that native code has printed to standard error."""
+    """Return the last 8,000 bytes printed to standard error, with the model's `path` masked."""
     with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
         size = os.fstat(log.fileno()).st_size
         log.seek(max(0, size - 8_000))
