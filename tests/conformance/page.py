@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from app.imaging.dicom import codecs
 from app.imaging.dicom.codecs import DECODERS, syntax_name
@@ -98,7 +99,8 @@ _LIBRARIES_BY_UID = {
 
 def library_of(uid: str) -> tuple[str, str, str]:
     """The library that decodes a transfer syntax, its licence, and why it was chosen."""
-    return _LIBRARIES_BY_UID.get(uid) or _LIBRARIES[DECODERS[uid]]
+    decoder: Any = DECODERS[uid]
+    return _LIBRARIES_BY_UID.get(uid) or _LIBRARIES[decoder]
 
 
 def _decoders() -> str:
