@@ -40,7 +40,7 @@ class ViewRequest:
         paths: Files and folders to open, in order, after the demo study if `demo` is set.
         ask: Question to ask in the chat once everything is shown; "" for none.
         screenshot: File for a picture of the window, after which the program quits, or None.
-        llm: As for `Program.language_model`.
+        llm: The `name` for `Program.language_model`; None for the model of the settings.
     """
 
     paths: Sequence[Path] = ()

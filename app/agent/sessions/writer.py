@@ -50,7 +50,7 @@ class LineWriter:
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
-        """Write a line; with `sync`, it and all lines before it are forced to the disk."""
+        """Write a line; with `sync`, force that line and all lines before it to the disk."""
         with self._guard:
             self._unwritten += line
             self._try(sync=sync)
