@@ -47,7 +47,7 @@ class Entry:
     """One action in the log.
 
     Attributes:
-        number: From 1, without gaps across all files.
+        number: Number of the action, from 1, without gaps across all files.
         time: ISO 8601 in UTC, to the millisecond.
         action: The kind of action, one word.
         facts: Details of the action; no patient data.
@@ -166,13 +166,13 @@ def number_of(line: bytes) -> int:
 
 
 def is_genuine(keys: Keys, previous: str, line: bytes) -> bool:
-    """Return whether a line (without newline) is genuine and follows one whose MAC is `previous`."""
+    """Return whether a line (without newline) is genuine, given the MAC of the line before it."""
     mac = mac_of(line)
     return bool(mac) and hmac.compare_digest(mac, keys.line_mac(previous, line[:-_MAC_BYTES]))
 
 
 def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
-    """Return the entry in line number `place` of a segment, unchecked; None if it is malformed."""
+    """Return the entry in line number `place` of a file, MAC unchecked; None if malformed."""
     try:
         found: Any = json.loads(line)
         number, facts = int(found["n"]), found["f"]
@@ -194,7 +194,7 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return the head in a file's bytes, and the `Keys.id` of the keys named there as the signer's.
+    """Return the head in a file's bytes, and the `Keys.id` that the file names as its signer's.
 
     The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
     """

@@ -91,7 +91,7 @@ class AuditLog:
     def record(
         self, action: str, facts: Mapping[str, Any] | None = None, *, sync: bool = False
     ) -> None:
-        """Write an action, after any earlier actions that could not be written, with their times.
+        """Write an action; before it, write earlier actions that failed, each with its own time.
 
         Args:
             action: The kind of action, one word.

@@ -48,7 +48,7 @@ class RenderRequest:
             images to which the object refers.
         window: Grey-value window to use; None for the image's own.
         annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
-            true shape: if pixels are not square, it is larger than the image's matrix.
+            true shape: if pixels are not square, the picture is larger than the image's matrix.
         series: Number, UID or key of a series; "" for the first series that can be shown. For a
             presentation state, its image is shown as the state demands; for contours, and with
             `annotated` for a segmentation, the image that they are drawn over is shown.

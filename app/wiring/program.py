@@ -120,7 +120,7 @@ class Program:
 
     @cached_property
     def host(self) -> ProcessHost:
-        """The host of the model processes."""
+        """The host that runs the tools' networks in model processes."""
         return ProcessHost(idle_s=self.settings.idle_minutes * 60 or None)
 
     @cached_property
@@ -157,7 +157,7 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return the model "KIND" or "KIND:MODEL" (see `providers.KINDS`).
+        """Return the language model named "KIND" or "KIND:MODEL" (see `providers.KINDS`).
 
         `name` None means the model of the settings. May take seconds, since the model's API key is
         looked up in the keyring.
@@ -170,7 +170,7 @@ class Program:
         )
 
     def use_model(self, name: str) -> None:
-        """Use a model, named as for `language_model`, without saving the choice in the settings."""
+        """Use a model, named as for `language_model`, without saving the choice to the disk."""
         self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
         self._configure_secrets(self.settings)
 
@@ -237,7 +237,7 @@ class Program:
     ) -> RunRequest:
         """Return the request for a new run, whose approval requests `approve` answers.
 
-        The other arguments are explained in `question`.
+        The other arguments are explained at `Program.question`.
         """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
@@ -262,7 +262,7 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """Return a question about the open `images`, the shown one first, as they are now.
+        """Return a question about the open `images` as they are now; the shown image comes first.
 
         `out_dir` is the folder for the run's files; None for the conversation's own folder.
 

@@ -79,7 +79,7 @@ def view(request: ViewRequest) -> int:
 
 
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
-    """Return the window with all its parts, after starting what `request` asks it to do."""
+    """Return the window with all its parts, after starting the actions that `request` asks for."""
     from app.views.agent_thread import AgentThread
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock

@@ -117,7 +117,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import a provider's package, which takes about a second; return it and `llm.transport`."""
+    """Import a provider's package, which takes about a second; return (package, `llm.transport`)."""
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
@@ -160,7 +160,7 @@ def host_of(base_url: str) -> str:
 
 
 def place_of(base_url: str) -> str:
-    """Return the host to show for an http(s) address, with the port unless it is the 443 of https.
+    """Return the host to show for an http(s) address, with its port unless that is 443 for https.
 
     The port matters: consent to one service on a machine is not consent to another. Letters outside
     ASCII are written as they are sent over the network ("xn--..."), so that no host can look like
@@ -185,7 +185,7 @@ def _ascii_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Report whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
+    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
 
     A name such as "a.localhost" does not count: many systems look it up on the network.
     """

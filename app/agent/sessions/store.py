@@ -120,7 +120,7 @@ class SessionStore:
     def branch(self, thread_id: str, question_index: int) -> Thread:
         """Return a new thread with everything before a question of a thread, which may be open.
 
-        `question_index` is an index in `Thread.runs()`; the length of that list copies everything.
+        `question_index` is an index in `Thread.runs()`; the index after the last copies everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.

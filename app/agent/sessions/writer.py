@@ -166,7 +166,7 @@ class ThreadLock:
 
 
 def in_use(folder: Path) -> bool:
-    """Report whether any program, including this one, has the thread open for writing."""
+    """Return whether any program, including this one, has the thread open for writing."""
     if not (folder / _LOCK).exists():
         return False
     try:
