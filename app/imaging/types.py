@@ -106,7 +106,7 @@ class Rescale:
 class Lut:
     """An item of a LUT Sequence.
 
-    A value maps to `data[clip(value - first, 0, len - 1)]`; `data` holds the values of the file.
+    A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
     """
 
     first: int
@@ -301,7 +301,7 @@ class Frame:
 
 
 class Content(StrEnum):
-    """What kind of content a file has, as far as display is concerned."""
+    """The kind of content in a file, which decides how the file is displayed."""
 
     IMAGE = "image"
     SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves

@@ -13,7 +13,7 @@ from app.imaging.types import Frame
 
 
 class Plane(StrEnum):
-    """The anatomical plane in which sections lie."""
+    """The plane in which sections lie: the acquired one or an anatomical one."""
 
     ACQUIRED = "acquired"
     AXIAL = "axial"

@@ -46,10 +46,10 @@ _LINKS = ("OffsetOfTheNextDirectoryRecord", "OffsetOfReferencedLowerLevelDirecto
 
 
 def files_named_by(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the files that a DICOMDIR names, in its order, and those that cannot be listed.
+    """Return the files that a DICOMDIR names, in its order, and problems for those left out.
 
     Raises:
-        FileProblem: It cannot be read, or holds more records than `MAX_RECORDS`.
+        FileProblem: The DICOMDIR cannot be read, or holds more records than `MAX_RECORDS`.
     """
     silence_pydicom()
     with sources.open_file(path) as file:
@@ -172,7 +172,7 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """The result of one step of listing. A root is the number of an opened path.
+    """The files found in one step of listing the opened paths; a root is the index of such a path.
 
     Attributes:
         files: (root, folder or archive, names below it), in order.
@@ -263,7 +263,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Continue listing for about `seconds`, with at least one folder, archive or path listed."""
+    """Do the listing tasks in `todo` for about `seconds`, at least one; return what was found."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:
