@@ -87,7 +87,7 @@ _NAMES = {
 
 
 class FrameSource(Protocol):
-    """Decodes frames, like `app.imaging.decode.Decoder`."""
+    """An object that decodes frames, such as `app.imaging.decode.Decoder`."""
 
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
         """Return a future of the decoded frame."""
@@ -95,7 +95,7 @@ class FrameSource(Protocol):
 
 
 class RunImages:
-    """Implements `app.tools.api.Images`. Thread-safe.
+    """The images that one run may read; implements `app.tools.api.Images`. Thread-safe.
 
     Args:
         opened: The open images, the current one first.
@@ -133,7 +133,7 @@ class RunImages:
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Note that `path` was made in this run; see `app.tools.api.Images`.
+        """Record a picture that was made in this run; see `app.tools.api.Images`.
 
         Raises:
             ValueError: `path` is not in the run's output folder.
@@ -154,7 +154,7 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of the open images, the current one first, then the paths of images made.
+        """Return open images' ids, the current first, then paths of pictures made in the run.
 
         Reports and other objects that are not images are left out.
         """
@@ -395,9 +395,9 @@ def registered_snapshot(
 ) -> ImageSnapshot:
     """Return a picture of one open image moved to lie on another, such as a registered prior.
 
-    The patient, date, view and synthetic mark are taken from the source. The sides are taken from
-    the target, and so is the pixel spacing, which is multiplied by the scale, since the picture has
-    the target's rows and columns. `frame` and `display` are the decoded picture.
+    The patient, date, view and synthetic mark are those of the source. The patient orientation is
+    the target's, and so is the pixel spacing, multiplied by the scale, since the picture has the
+    target's rows and columns. `frame` and `display` are the decoded picture.
     """
     sides = target.image.frame.orientation
     instance = source.instance

@@ -33,7 +33,7 @@ class Origin:
 
 
 def record(folder: Path, name: str, origin: Origin) -> None:
-    """Note that `folder / name` shows `origin`; a failure is logged and not raised."""
+    """Store `origin` as the source of the picture `folder / name`; a failure is only logged."""
     entry: dict[str, Any] = {
         "picture": name,
         "ref": _ref_json(origin.ref),
@@ -51,7 +51,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
 
 
 def find(folder: Path, name: str) -> Origin | None:
-    """Return the latest note on `folder / name`; None if there is no readable note."""
+    """Return the source last stored for the picture `folder / name`; None if none is readable."""
     try:
         lines = (folder / FILE).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

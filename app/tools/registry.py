@@ -40,7 +40,7 @@ EVERYDAY_WORDS = frozenset(_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class PackProblem:
-    """A third-party pack that could not be loaded, and why. The user is told of it."""
+    """The reason why a third-party pack could not be loaded, to be shown to the user."""
 
     pack: str
     reason: str
@@ -75,7 +75,7 @@ class Registry:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of findings that have a colour of their own, in the order of the tools."""
+        """All labels in the `labels` of the tools' specs, in the order of the tools."""
         found = (label for tool in self._tools.values() for label in tool.spec.labels)
         return tuple(dict.fromkeys(found))
 
@@ -136,7 +136,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 
 
 class RegisteredTool:
-    """A tool that runs only under the spec with which it was registered.
+    """Wraps a pack's tool, and refuses to run it if its spec has changed since it was registered.
 
     It also marks results that are based on synthetic images; see `synthetic_results`.
     """
@@ -182,13 +182,13 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
 
 
 def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
-    """Return a third-party pack's plan changed so that it cannot disturb other packs.
+    """Return a third-party pack's plan, changed so that it cannot disturb other packs.
 
-    Its everyday words, `whole` and `addressed` are removed. All plans are checked against every
-    question: a plan that declared words such as "is" or "image" would make the program ask the
-    language model once more about nearly every question. A kind that has no other words is left
-    out. A kind declared `bare` keeps its words, since it counts only if the question says nothing
-    else.
+    The words in `EVERYDAY_WORDS` are removed, and `whole` and `addressed` are set to False. All
+    plans are checked against every question: a plan with words such as "is" or "image" would make
+    the program ask the language model once more about nearly every question. A kind that has no
+    other words is left out. A kind with `bare` keeps its words, since it counts only if the
+    question says nothing else. `tools` are the names of the pack's own tools.
 
     Raises:
         ValueError: The plan has a rule for a tool that is not the pack's own.

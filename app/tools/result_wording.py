@@ -21,8 +21,8 @@ class Sentence:
 
     Attributes:
         text: The sentence.
-        cites: Whether it is based on the result; general remarks ("a score is no diagnosis") are
-            not.
+        cites: Whether the sentence is based on the result and cites it, unlike a general remark
+            ("a score is no diagnosis").
     """
 
     text: str
@@ -60,7 +60,7 @@ class AnswerContext:
     Attributes:
         kinds: The kinds to which the question belongs.
         ran: The tools that returned a result.
-        targets: What the question mentions of the pack's `PackPlan.targets`, by name.
+        targets: Names of those of the pack's `PackPlan.targets` that the question mentions.
     """
 
     kinds: frozenset[str]

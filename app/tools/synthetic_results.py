@@ -18,7 +18,7 @@ from app.tools.api import Artifact, Images, ImageSnapshot, RegistrationTarget, T
 
 
 class CallImages:
-    """The images that one call may read. `models`: models that made synthetic ones it has read."""
+    """The images that one call may read; `models` made the synthetic ones that it has read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
@@ -37,7 +37,7 @@ class CallImages:
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Note a picture, and mark it if it shows a synthetic image; see `app.tools.api.Images`."""
+        """Record a picture, marked if it shows a synthetic image; see `app.tools.api.Images`."""
         if source is None:  # it may show any of the images that were read
             model = next(iter(self.models), "")
         else:
@@ -64,7 +64,7 @@ def warning(models: Sequence[str]) -> str:
 
 
 def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
-    """Return a call's result with the mark of synthetic images made by `models`, if any.
+    """Return a call's result, marked as based on synthetic images by `models` if there are any.
 
     The warning is added to the summary, to metadata["warnings"] and to each finding; pictures get
     the mark in their files and in their options.

@@ -26,8 +26,8 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    `labels` keep their colour (see `LabelColors`); `selected` is the id of the selected finding, or
-    "".
+    `labels` are the labels with fixed colours (see `LabelColors`); `selected` is the id of the
+    selected finding, or "".
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:

@@ -12,7 +12,7 @@ LIMIT = 200  # commands kept; older ones can no longer be undone
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A change and the function that reverses it; both must leave the models consistent."""
+    """An undoable change: a menu label, and functions that make and reverse the change."""
 
     label: str
     do: Callable[[], None]
@@ -28,7 +28,7 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command) -> None:
-        """Perform a command and remember it for undo; those that could be redone are forgotten."""
+        """Perform a command and remember it for undo; commands that could be redone are dropped."""
         command.do()
         self._done.append(command)
         del self._done[:-LIMIT]

@@ -37,7 +37,7 @@ _MICRO = 0.1  # mm below which a length is given in micrometres
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether the user drew a finding; a finding made by a run has a run id."""
+    """Return whether the user drew a finding; findings made by tools have a run id instead."""
     return finding.provenance.tool in POINTS and not finding.provenance.run_id
 
 
@@ -52,14 +52,14 @@ def is_measurement(finding: Finding) -> bool:
 
 
 def verb(tool: str) -> str:
-    """Return the verb that the label of an undo step uses for a drawing tool."""
+    """Return the verb for a drawing tool in the labels of undo steps: "Mark" or "Measure"."""
     return "Mark" if tool in _MARKS else "Measure"
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
     """Return the points that the user can move; () for a finding made by a tool.
 
-    Those of a box are its corners, clockwise from the top left.
+    A box has four such points: its corners, clockwise from the top left.
     """
     if not by_hand(finding):
         return ()
@@ -118,7 +118,7 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a drawing with point number `place` moved; a box keeps its opposite corner."""
+    """Return a drawing with point number `place` moved to `to`; a box keeps the opposite corner."""
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
         points = [points[(place + 2) % 4], to]

@@ -63,8 +63,8 @@ class LayerEntry:
     Attributes:
         key: Key that is unique among the image's layers.
         content: Kind of object that the layer comes from; IMAGE for the image's own overlays.
-        layer: The layer's items; like the shapes on the shown frame, None until they have been
-            read.
+        layer: The layer with its items; None until it has been read.
+        frame: The layer's shapes on the shown frame; None until they have been read.
         error: Why the layer cannot be read, or "".
     """
 
@@ -129,7 +129,7 @@ class Layers:
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
-        """Layers of the shown image: its overlays, presentation state graphics, then objects."""
+        """Layers of the shown image: overlays, presentation graphics, report regions, objects."""
         made = (self._overlays(), self._graphics(), self._regions())
         own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
@@ -152,7 +152,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """Set the frame that the canvas shows; None for nothing."""
+        """Set the image, frame index (from 0) and decoded frame that the canvas shows, or None."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:
@@ -194,7 +194,7 @@ class Layers:
             self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
-        """Store an object's shapes on one frame; if it is not shown, they are only cached."""
+        """Store an object's shapes on one frame; they appear if that frame is shown."""
         place = request.place
         self._pending.discard(place)
         if request.key not in self._asked:

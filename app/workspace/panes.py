@@ -15,7 +15,7 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A picture made by a run, with title and description.
+    """A picture made by a tool, to be shown beside the viewport, with title and description.
 
     Attributes:
         path: The PNG file in the run's output folder.

@@ -49,9 +49,9 @@ class Studies:
     def add(self, result: ScanResult) -> None:
         """Add the result of a scan, or of the part of a scan that has been completed so far.
 
-        If the new study contains all images of the open one, as it does while a scan continues, it
-        replaces that study. Otherwise the new images are added to the open study, which is grouped
-        and ordered again.
+        A new study replaces the open study with the same UID if it contains all images of the open
+        study, as is the case while a scan continues. Otherwise its images are added to the open
+        study, which is grouped and ordered again.
         """
         found: dict[str, list[Study]] = {}
         for study in result.studies:
@@ -100,14 +100,14 @@ class Studies:
         self.changed.emit()
 
     def with_uid(self, sop_instance_uid: str) -> Instance | None:
-        """Return the first open instance that has a SOP Instance UID, or None."""
+        """Return the first open instance with the given SOP Instance UID, or None."""
         if self._everywhere is None:
             self._everywhere = _Table(tuple(one for study in self.all for one in study.series))
         found = next(self._everywhere.places(sop_instance_uid), None)
         return found[0].instances[found[1]] if found else None
 
     def instances(self) -> Sequence[Instance]:
-        """Return all open instances in list order; can be called on any thread."""
+        """Return all open instances in the order of the study list, on any thread."""
         return JoinedInstances(one.instances for study in self.all for one in study.series)
 
     def series_of(self, instance: Instance) -> Series | None:
@@ -116,7 +116,7 @@ class Studies:
         return found[1] if found else None
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
-        """Return the series that contains an instance and its position there from 0, or None.
+        """Return an instance's series and its position in that series from 0; None if not open.
 
         Instances are compared by file and part, since the shown one may be from an earlier stage of
         a scan.

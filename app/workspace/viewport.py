@@ -17,7 +17,7 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """A request for a frame, with the number that tells whether it is the latest."""
+    """A numbered request for a frame; only the answer to the latest one is shown."""
 
     number: int
     instance: Instance
@@ -40,7 +40,7 @@ class Display:
     quarter_turns: int = 0
 
     def flipped(self, *, across: bool) -> Display:
-        """Return the display mirrored as seen on the screen: left-right, or top-bottom."""
+        """Return the display mirrored on the screen: left-right if `across`, else top-bottom."""
         # Flips come before the rotation, so a quarter turn exchanges them.
         if across != bool(self.quarter_turns % 2):
             return self._plain(not self.flip_h, self.flip_v, self.quarter_turns)
@@ -75,7 +75,7 @@ def _display_of(presented: ImagePresentation | None) -> Display:
 
 
 class Viewport:
-    """The state of one viewport. All methods must be called on one thread (the GUI thread)."""
+    """The frame in one viewport and its display. All methods must be called on the GUI thread."""
 
     def __init__(self) -> None:
         self.instance: Instance | None = None
@@ -93,7 +93,7 @@ class Viewport:
 
     @property
     def loading(self) -> bool:
-        """Whether a requested frame has not arrived yet."""
+        """Whether the viewport is empty because its requested frame has not arrived yet."""
         shown = self.instance
         return shown is not None and shown.has_frames and self.frame is None and not self.error
 
@@ -103,8 +103,8 @@ class Viewport:
         """Show frame `frame_index` (from 0) of an instance with its own window; None for nothing.
 
         For objects without frames, such as reports, no frame is requested. `keep_display` keeps
-        window, inversion and orientation, e.g. for a neighbour of the shown image; those of a
-        presentation state only if the state applies to the instance.
+        window, inversion and orientation, e.g. for a neighbour of the shown image. Settings that a
+        presentation state made are kept only if the state applies to the instance.
         """
         self.instance = instance
         self.frame = None
@@ -169,7 +169,7 @@ class Viewport:
         )
 
     def presented(self, frame_index: int) -> ImagePresentation | None:
-        """Return how the applied state presents a frame of the shown image, or None."""
+        """Return the applied presentation state's settings for a frame of the image, or None."""
         if self.presentation is None or self.instance is None:
             return None
         return self.presentation.of(self.instance.sop_instance_uid, frame_index)
@@ -200,7 +200,7 @@ class Viewport:
         return True
 
     def set_display(self, display: Display) -> None:
-        """Change how the image is shown."""
+        """Set the window, polarity and orientation in which the image is shown."""
         if display != self.display:
             self.display = display
             self.display_changed.emit()

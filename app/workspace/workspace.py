@@ -28,7 +28,7 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All models behind one window; `labels` keep their colour (see `LabelColors`)."""
+    """All that one window has open and shows; `labels` have fixed colours (see `LabelColors`)."""
 
     def __init__(self, labels: Sequence[str] = ()) -> None:
         self.studies = Studies()
@@ -47,7 +47,7 @@ class Workspace:
         self.viewport.image_changed.connect(self._follow_study)
 
     def close(self) -> None:
-        """Disconnect all listeners from the models, when the window that shows them closes."""
+        """Disconnect all listeners from the workspace's signals, when its window closes."""
         models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
         for model in (self, *models, self.layers):
             for value in vars(model).values():
@@ -55,10 +55,10 @@ class Workspace:
                     value.clear()
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
-        """Add the result of a scan, complete or so far, and show its first image.
+        """Add the (possibly still partial) result of a scan and, if `show`, show its first object.
 
-        With `images_only` no other object is shown, since a scan in progress may still find an
-        image. Returns whether anything was shown.
+        With `images_only`, only an image is shown, since a scan in progress may still find one.
+        Returns whether anything was shown.
         """
         self.studies.add(result)
         first = first_to_show(result, images_only) if show else None
@@ -67,7 +67,7 @@ class Workspace:
         return first is not None
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
-        """Return the open instance that has a SOP Instance UID, or None."""
+        """Return the open instance with the given SOP Instance UID, or None."""
         return self.studies.with_uid(sop_instance_uid)
 
     def show_image(self, ref: ImageRef) -> None:
@@ -99,11 +99,11 @@ class Workspace:
         return self._source if shown is not None and shown.kind == REFORMAT else shown
 
     def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
-        """Show sections through the series of the shown image.
+        """Show a reformat: an instance with sections through the series of the shown image.
 
         Window and inversion are kept; flips and rotation are not, since they would mean something
-        else in another plane. `window`, that of the acquired image, is used if the user has not set
-        one.
+        else in another plane. If the user has not set a window, `window` is used: the one in which
+        the acquired image is shown.
         """
         self._source = self.acquired
         self._share(window)
@@ -151,7 +151,7 @@ class Workspace:
         self.layers.set_presentation(self.viewport.presentation)
 
     def close_study(self, *keys: str) -> None:
-        """Close studies by `studies.key_of`, and clear the viewport if it shows one of them.
+        """Close the studies with these keys (`studies.key_of`); clear the viewport if it shows one.
 
         Findings are kept; they are shown again when their image is reopened. Unknown keys are
         ignored.
@@ -179,10 +179,10 @@ class Workspace:
     def open_images(self) -> tuple[OpenImage, ...]:
         """Return the images that a run may use, in their current state.
 
-        The shown object comes first, even if it is a report: tools refuse a report by name, whereas
-        without it they would run on an image that the user does not see. Next are images from the
-        shown study, then images from other studies, up to `MOST_IMAGES`. For a reformat the
-        acquired image is returned, since findings belong to acquired pixels.
+        The shown object comes first, even if it is a report, so that tools refuse the report rather
+        than run on an image that the user does not see. Next are images from the shown study, then
+        images from other studies, up to `MOST_IMAGES`. For a reformat the acquired image is
+        returned, since findings belong to acquired pixels.
         """
         shown = self.acquired
         index = self.viewport.frame_index if shown is self.viewport.instance else 0
@@ -217,7 +217,7 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether the shown frame has a visible mark other than points outside the object."""
+        """Whether the user has marked the shown frame other than by points outside the object."""
         return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:

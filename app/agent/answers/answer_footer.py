@@ -33,7 +33,7 @@ class RelevantResults:
     Attributes:
         results: The results, in the order in which they arrived.
         rested_on: The numbers (`LoggedCall.number`) of the results that the answer is based on:
-            those from this run and those it cites. If a model's answer cites nothing, all results.
+            those from this run and those that it cites; all if a model's answer cites nothing.
         seen: Notes on the open images that are shown or asked about, the current one first.
         mirrored: Names of the images that the model saw in a mirrored picture.
         open: Each open image's name with its sources (`CallLog.sources`), the current one first.
@@ -66,8 +66,8 @@ def relevant_results(
 ) -> RelevantResults:
     """Return the results that an answer may be based on.
 
-    `cited` are the numbers that the answer cites; an answer by rules cites everything it is based
-    on.
+    `cited` are the numbers of the results that the answer cites. If rules wrote the answer,
+    `by_rules`, these are all that it is based on; a model's answer may be based on others.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -107,7 +107,7 @@ ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions between tools; "" if there are none."""
+    """Return a paragraph on contradictions between the given results; "" if there are none."""
     results = concerned.results
     given = [_given(item) for item in results]
     lines = [
@@ -156,7 +156,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph of warnings about the images; "" if there are none."""
+    """Return a paragraph of warnings about the images of these results; "" if there are none."""
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans)

@@ -45,7 +45,7 @@ class Checked:
 
 
 class Evidence:
-    """The numbered results of a conversation, to which a run adds its own."""
+    """Numbers the results of a conversation, and checks an answer's citations of these numbers."""
 
     def __init__(self, history: Iterable[Message] = ()) -> None:
         self._known = {item.evidence: item.tool for item in history if item.evidence}
@@ -53,7 +53,7 @@ class Evidence:
         self._fresh: list[int] = []
 
     def take(self, message: Message) -> Message:
-        """Return a copy of a result with its number; a failed call is returned unchanged."""
+        """Number a result and return a copy with the number; return a failed call unchanged."""
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
@@ -67,7 +67,7 @@ class Evidence:
         before: Iterable[str] = (),
         behind: Callable[[frozenset[int]], str] = lambda _: "",
     ) -> Checked:
-        """Check the citations in an answer.
+        """Check the citations in an answer, and return the answer with its closing text.
 
         `before` are other texts by the model in this run, which are checked but not changed;
         `behind` gets the cited numbers and returns the text that the program adds to the answer.
@@ -118,7 +118,11 @@ class Evidence:
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code."""
+    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code.
+
+    `known` are the numbers of existing results: a list of more than three numbers is a citation
+    only if it contains one of these.
+    """
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:
             numbers = [number for one in _ONE.finditer(found[0]) for number in _spread(one)]
@@ -138,12 +142,12 @@ def said_on_the_way(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the numbers in one citation, each with its mark if it has one."""
+    """Yield a match for each number in a citation, including the mark after an unknown number."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with its citation before the full stop; unchanged if there is no number."""
+    """Return a sentence with its citation before the full stop; if `number` is 0, without one."""
     if not number:
         return line
     mark = f"[{number}]"

@@ -58,9 +58,10 @@ def write_summary(
     targets: frozenset[str] = frozenset(),
     plans: Plans = NO_PLANS,
 ) -> str:
-    """Return the answer that the offline planner gives.
+    """Return the answer of the offline planner: a summary of what the calls found.
 
-    `topics` are the kinds of the question, `targets` the packs' targets that it is about.
+    `notes` are remarks on the plan, `topics` the names of the question's kinds, `targets` those of
+    the packs' targets that the question is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     told = AnswerContext(frozenset(topics), ran, targets)
@@ -186,7 +187,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return sentences as one line, citing the number of the result that they are based on."""
+    """Return the sentences as one line; those with `cites` set cite the result `number_`."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 

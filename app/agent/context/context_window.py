@@ -54,10 +54,10 @@ class _Entry:
 
 
 class Draft:
-    """A transcript while it is being shortened. Its token counts are estimates before calibration.
+    """A transcript that is shortened in steps until it fits the model's context.
 
-    A group of messages can only be left out as a whole: a question with its note about images, or
-    an answer with the results of its calls.
+    Its token counts are estimates before calibration. Messages are left out only in whole groups: a
+    question with its note about images, or an answer with the results of its calls.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Draft:
 
     @property
     def shortened(self) -> int:
-        """Return how many messages were shortened."""
+        """Return how many messages were shortened or left out."""
         return self._folded + sum(entry.reduced for entry in self._entries)
 
     def messages(self) -> list[Message]:
@@ -229,9 +229,9 @@ def _short_strings(value: Any) -> Any:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a message with another text for the model.
+    """Return a copy of a tool message whose text for the model is `made`, as JSON.
 
-    `made` becomes the text for the model; `data` is the whole result, which programs still read.
+    The copy also holds `data`, the whole result, for the program's own use.
     """
     return message.model_copy(update={"text": to_text(made), "data": data})
 
@@ -256,7 +256,7 @@ class Prompt:
         tokens: Estimated number of tokens in messages and tools together.
         shortened: How many messages were shortened to fit the window, not counting results that
             exceeded the limit for a single result.
-        notice: Tells the user what was shortened; "" if nothing was. Show it once per run.
+        notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
         estimate: The value of `tokens` before calibration.
     """
 
@@ -268,7 +268,7 @@ class Prompt:
 
 
 class ContextWindow:
-    """Fits threads into one model's context, and learns how its endpoint counts tokens."""
+    """Builds requests that fit a model's context, and learns how its endpoint counts tokens."""
 
     def __init__(self, info: ModelInfo) -> None:
         self.info = info
@@ -309,7 +309,7 @@ class ContextWindow:
         self._calibration.learn(prompt.estimate, input_tokens)
 
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
-        """Make the next requests smaller, because the endpoint found this one too long.
+        """Make the next requests smaller, because the endpoint found `prompt` too long.
 
         `said` is what the endpoint said about its limit.
         """

@@ -38,11 +38,11 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """Yield the thread as a model receives it: (message, whether it is a note about the images).
+    """Yield the history's messages as a model receives them: (message, is it a note about images).
 
     A question is preceded by a note about the images if the open images have changed. Every tool
-    result is marked as data. A call without a result (after a crash or a cancel) is given one,
-    because endpoints refuse a transcript without it.
+    message is passed through `result`, which marks it as data. A call without a result (after a
+    crash or a cancel) is given one, because endpoints refuse a transcript without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -83,7 +83,7 @@ def error_message(call_id: str, tool: str, error: str, remedy: str = "") -> Mess
 
 
 def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
-    """Return a tool message with {"summary", "output", "metadata"}."""
+    """Return a tool message with the result `data`: {"summary", "output", "metadata"}."""
     return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
 
 
@@ -106,15 +106,15 @@ def _one_line(text: str) -> str:
 
 
 def as_data(text: str) -> str:
-    """Return `text` marked as data; the text cannot close the mark by itself."""
+    """Return `text` between <data> marks; such marks within the text are made harmless."""
     harmless = _MARK.sub(r"<\\\1data", text)
     return f"<data>\n{harmless}\n</data>"
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
-    """Return the note about open images: `image_path: ...` for the current one, then the others.
+    """Return the note about open images: the current one's `image_path`, then a line per image.
 
-    More than `most` images are only counted.
+    Only the first `most` images have a line; the others are counted.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]

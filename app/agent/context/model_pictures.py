@@ -49,7 +49,7 @@ _CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 
 
 @dataclass(frozen=True, slots=True)
 class ShownPictures:
-    """The pictures for one question.
+    """The pictures that are made of the open images for one question.
 
     Attributes:
         shown: The pictures, the current image first.
@@ -66,10 +66,11 @@ class ShownPictures:
 
 
 async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
-    """Make pictures of the current image and of others that the question names, in a thread.
+    """Return pictures of the current image and of those that the question names.
 
-    Nothing is sent. An image that cannot be read raises no error, because tools can still answer
-    the question. `named` are the ids of the images that the question names.
+    They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
+    because tools can still answer the question. `named` are the ids of the images that the question
+    names.
 
     Raises:
         Cancelled: The run was stopped.
@@ -95,8 +96,9 @@ async def may_send(
     consents: Consents,
     emitter: Emitter,
 ) -> tuple[Picture, ...]:
-    """Return the pictures that the model may receive: all if it runs here, else the allowed ones.
+    """Return the pictures of this question (`look`) that the model may receive.
 
+    A model on this machine (`host` is "") receives all, a remote one those that the user allows.
     The user is asked about pictures that they have not been asked about before, and once more about
     the risky ones among them. Pictures from earlier questions are not handled here.
     """
@@ -181,16 +183,16 @@ def _captured(sop_class: str) -> bool:
 
 
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the current image (the first open one of `names`) and the open ones of `named`.
+    """Return the names of the current image and of the open images in `named`, at most four.
 
-    At most four images are returned.
+    The open images are those in `names` called "image-1" and so on; the first is the current one.
     """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
 
 
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
-    """Write a PNG of an image as it is shown, and return the picture with its caption.
+    """Write a PNG of an image, as displayed, into `folder`; return the picture with its caption.
 
     Raises:
         OSError: The file cannot be written.
@@ -215,7 +217,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return the picture's (width, height) in pixels: in true proportions, at most 1024 long.
+    """Return a picture's (width, height) in true proportions, neither more than 1024 pixels.
 
     `aspect` is the height of a pixel divided by its width.
     """
@@ -228,8 +230,8 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
     """Return a PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
 
-    Each pixel is the mean of the pixels it covers, so that fine structures fade instead of
-    aliasing.
+    Each pixel of the PNG is the mean of the given pixels that it covers, so that fine structures
+    fade instead of aliasing.
     """
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):

@@ -14,7 +14,7 @@ _HEADER = re.compile(r"^\[([A-Z][A-Z0-9_]*)\]\s*$", re.MULTILINE)
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Return the text of every section in the file, by name; without a path, of the shipped one.
+    """Return the text of every section of a prompts file, by name; by default, of the shipped file.
 
     Raises:
         FileProblem: The file cannot be read.
@@ -29,7 +29,7 @@ def load_prompts(path: Path | None = None) -> dict[str, str]:
 
 
 def load_prompt(name: str, path: Path | None = None) -> str:
-    """Return the text of one section.
+    """Return the text of the section `name` of a prompts file, by default the shipped one.
 
     Raises:
         FileProblem: The file cannot be read or the section is missing or empty.

@@ -54,7 +54,7 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of the part, under the names that lead to it."""
+    """A page of a result; `value` holds it, nested under the keys that lead to it."""
 
     id: str
     part: str
@@ -79,9 +79,9 @@ SPEC = ToolSpec(
 
 
 class ReadResult:
-    """The tool `read_result` for one thread.
+    """The tool `read_result`, with which a model reads a conversation's earlier results in pages.
 
-    The size of a page is given in characters; see `ContextWindow.page_chars`.
+    `page_chars` is the size of a page in characters; see `ContextWindow.page_chars`.
     """
 
     spec = SPEC

@@ -29,12 +29,12 @@ Hint = Callable[..., str]  # says how to get the part with these keys, or a slic
 
 
 def to_text(data: Any) -> str:
-    """Return JSON values as JSON text."""
+    """Return a JSON value as JSON text."""
     return json.dumps(data, ensure_ascii=False)
 
 
 def joined(path: str, key: str | int) -> str:
-    """Return the path of a part: "output.items[3]", "output.Left Lung", "output['odd.name']"."""
+    """Return `path` with `key` added: "output.items[3]", "output.Left Lung", "output['a.b']"."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if not _PLAIN_KEY.fullmatch(key):
@@ -47,9 +47,9 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
     """Return a result, or a part of one, shortened to at most `limit` tokens.
 
     Lists are cut to their first 20 items, at any depth, regardless of size. If that is not enough,
-    long texts are cut to their beginning and end; if that is still not enough, so is the JSON text
-    itself. `ref` is the id by which `read_result` finds the whole result ("r3"), `path` the
-    position of `value` in it.
+    long texts are cut to their beginning and end; if that is still not enough, the JSON text itself
+    is cut in this way. `count` returns the number of tokens in a text, `ref` is the id by which
+    `read_result` finds the whole result ("r3"), and `path` the position of `value` in it.
     """
 
     def hint(keys: Keys, part: str = "") -> str:
@@ -72,7 +72,7 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
 
 
 def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
-    """Return what remains of an older result: its summary, and how to get the rest."""
+    """Return the short form of an older result: its summary or error, and how to read the rest."""
     left = {
         key: one_line(str(data[key]))
         for key in ("summary", "error", "remedy")

@@ -31,8 +31,8 @@ _HEADER_BYTES = 24
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
     """Return the estimated number of tokens in a text.
 
-    `chars_per_token` is the average in English text and JSON, see `ModelInfo`; 3.5 is the value for
-    which the weights below were chosen.
+    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the weights in
+    this module were chosen for 3.5.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)
@@ -84,8 +84,8 @@ def _remembered(text: str) -> float:
 def picture_tokens(width: int, height: int) -> int:
     """Return the estimated number of tokens for a picture.
 
-    It is 255, plus one for each 28 x 28 pixel patch, including partial ones. For pictures up to
-    1024 x 1024 that is at least what common models count: Qwen-VL and similar models one token per
+    The number is 255, plus one for each 28 x 28 pixel patch, including partial ones. Up to 1024 x
+    1024 pixels, that is at least what common models count: Qwen-VL and similar models one token per
     28 x 28 patch; Anthropic width * height / 750; OpenAI 85, plus 170 for each 512 x 512 tile.
     """
     patches = -(-width // PICTURE_PATCH) * -(-height // PICTURE_PATCH)
@@ -123,11 +123,11 @@ def _png_size(path: str) -> tuple[int, int]:
 
 
 class Calibration:
-    """Corrects the estimate by the endpoint's own counts.
+    """Corrects estimated token numbers by the counts that an endpoint reports.
 
-    The largest of the last three ratios is used, so that one low outlier (from an endpoint that
-    does not count what it had cached) does not lead to requests that are too long. Bounds limit the
-    effect of nonsensical counts.
+    The correction is the largest of the last three ratios of count to estimate, so that one low
+    outlier (from an endpoint that does not count what it had cached) does not lead to requests that
+    are too long. Bounds limit the effect of nonsensical counts.
     """
 
     LOWEST = 0.6
@@ -143,7 +143,7 @@ class Calibration:
         return max(self._ratios, default=1.0)
 
     def learn(self, estimated: float, counted: int) -> None:
-        """Learn from the endpoint's count for a request with this estimate (before calibration)."""
+        """Learn from a request's number of tokens as estimated and as counted by the endpoint."""
         if estimated < self.MIN_TOKENS or counted <= 0:
             return
         self._ratios.append(min(self.HIGHEST, max(self.LOWEST, counted / estimated)))

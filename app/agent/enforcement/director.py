@@ -54,14 +54,13 @@ _MOST_FIRST = 12
 
 
 class Director:
-    """Directs one run by the packs' rules.
+    """Applies the packs' rules to the plan, the calls and the answer of one run.
 
     Attributes:
         intent: What the question asks for.
-        by_rules: Whether rules plan this run rather than a model; asking again would then change
-            nothing.
+        by_rules: Whether rules rather than a model choose the calls of this run.
         results: The results of this run, in the order in which they arrived.
-        notes: What the answer should say about names that were looked up.
+        notes: Remarks for the answer about names that a call did not find.
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
     """
@@ -89,7 +88,7 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Return the intent of the question; call this before it is added to the conversation."""
+        """Return the intent of the run's question, which must not be in the thread's history."""
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
@@ -105,7 +104,7 @@ class Director:
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
         """Check the model's own plan; return the corrected plan and notes on the corrections.
 
-        Called in the tool's thread.
+        Called in the thread of the tool `update_plan`.
 
         Raises:
             ToolRetry: The plan cannot be followed.
@@ -120,9 +119,9 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Take the next calls from `waiting`, changed as the rules require.
+        """Remove the next calls from `waiting` and return them; they may run in parallel.
 
-        They may run in parallel.
+        The packs' rules may change these calls, or insert others before them.
         """
         turn: list[ToolCall] = []
         firsts = 0
@@ -142,11 +141,11 @@ class Director:
         return turn
 
     def order(self, call: ToolCall) -> CallOrder:
-        """Return how a call in this turn is to be made."""
+        """Return the instructions for a call that `turn` returned."""
         return self._orders.get(call.id, PLAIN)
 
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
-        """Return the verdict on a result; called before the result is shown."""
+        """Record a call's result and return the verdict on it, before the result is shown."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
             return CallVerdict(note=order.note, advice=order.advice)
@@ -171,15 +170,12 @@ class Director:
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
     def follow_ups(self) -> list[ToolCall]:
-        """Return the calls that rules require next because of this turn's results, once."""
+        """Return the calls that rules require because of this turn's results, each only once."""
         following, self._next = self._next, []
         return following
 
     def before_answer(self) -> list[ToolCall]:
-        """Return the calls that must run before the model's answer counts.
-
-        [] if it counts already.
-        """
+        """Return the calls that must run before the model may answer; [] if there are none."""
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
@@ -222,7 +218,7 @@ class Director:
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
-        Repeated calls with a corrected name are included.
+        Calls that rules repeated with a corrected name are included.
         """
         return [
             item

@@ -60,9 +60,9 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return a call that lists the names that exist, after a call found nothing under its name.
+    """Return a call that lists the existing names, after `call` found nothing for its name.
 
-    None if the question expects no data, the result was not empty, or no tool lists such names.
+    None if the question expects no data, the result was not empty, or no such call can be made.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -79,7 +79,7 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return the retry with the nearest existing name, or the reason why there is none.
+    """Return the retry of `call` with the nearest existing name, or the reason why there is none.
 
     `found` is the result of the call made by `listing_call`.
     """
@@ -117,10 +117,10 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:
     """Return the existing names that `wanted` may mean: one, several equally near, or none.
 
-    Names that differ only in case, accents and punctuation come first; then names that contain all
-    words of `wanted`, or whose words `wanted` contains; then names in which a letter or two differ.
-    A name with different digits is a different name ("T1", "T2"), and so is one with a negating
-    prefix ("asymmetric").
+    These are the names that differ only in case, accents and punctuation; if there are none, the
+    names that contain all words of `wanted`, or whose words `wanted` contains; if there are none,
+    the names in which a letter or two differ. A name with different digits is a different name
+    ("T1", "T2"), and so is one with a negating prefix ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:

@@ -45,7 +45,7 @@ def _many(field: Mapping[str, Any]) -> bool:
 class Enforcer:
     """Decides for each call in a run whether it proceeds, waits for another or is refused.
 
-    Rules never insert a tool that is excluded, left out, or not suitable for the image.
+    It never inserts a tool that its pack or the question excludes, or that does not suit the image.
     """
 
     def __init__(self, plans: Plans, intent: Intent, tools: Tools, record: CallLog) -> None:
@@ -85,7 +85,7 @@ class Enforcer:
         return self._fed(ruled)
 
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
-        """Return whether a call may run beside others because it depends on none of them."""
+        """Return whether a call may run at the same time as the calls in `beside`."""
         rule, names = self._plans.rule(call.name), {other.name for other in beside}
         images = self._images_of(call)
         for need in rule.requires:
@@ -99,10 +99,9 @@ class Enforcer:
         return all(call.name in self._leading_to(item) for item in following)
 
     def before_answer(self) -> RunFirst | Refusal | None:
-        """Return the mandatory successor that must run before the answer, or None if there is none.
+        """Return the ruling on the next call that packs still require before the answer, or None.
 
-        A `Refusal` is returned if the successor's arguments are unknown, so that the model has to
-        call it.
+        It is a `Refusal` if the call's arguments are unknown, so that the model has to make it.
         """
         for rule, cause in self._pending():
             ruling = self._force(rule, cause)
@@ -124,7 +123,7 @@ class Enforcer:
                     yield rule, self._record.latest(rule.after, cause.images) or cause
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """Return the rules for tools that the packs recommend after this one, for this question."""
+        """Return the packs' rules that recommend another tool after `tool` for this question."""
         return tuple(
             rule
             for rule in self._plans.successors(tool, self._intent.kinds)

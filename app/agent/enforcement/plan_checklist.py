@@ -43,7 +43,7 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: Who made the call: "rules", "model" or "enforced".
+        by: Who made the call: "model", "rules" (without a model) or "enforced" (a pack's rule).
         why: The reason, for the plan.
     """
 
@@ -71,7 +71,7 @@ class _Step:
 
 
 class PlanState:
-    """The steps with their states, the changes made by rules, and whether the goal was reached.
+    """A run's plan: steps with states, changes made by rules, and whether the goal was reached.
 
     If `live`, calls that no plan foresaw become steps of their own.
 
@@ -79,7 +79,7 @@ class PlanState:
         changed: Whether anything has changed since the plan was last shown.
         overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
-        goal_why: What is missing.
+        goal_why: The reason for `goal`, such as what is missing.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -98,9 +98,9 @@ class PlanState:
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Replace the plan by a planner's, given as (tool, why).
+        """Replace the plan with a planner's steps, given as (tool, why).
 
-        Steps that have run keep their state.
+        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
         """
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
@@ -113,7 +113,7 @@ class PlanState:
         self.changed = True
 
     def write(self, steps: Iterable[PlannedStep]) -> None:
-        """Replace the plan by the model's own. Results and steps inserted by rules are kept."""
+        """Replace the plan with the model's steps. Results and steps inserted by rules are kept."""
         before = {step.tool: step for step in self._steps if step.titled}
         own = [_written(item, before.get(item.title)) for item in steps]
         named = {name for step in own for name in step.tools}
@@ -135,8 +135,8 @@ class PlanState:
         """Mark a call as started. Pending steps before the call's own step are skipped.
 
         Returns:
-            The step that the call belongs to: its own step, or else the one in progress; "" if
-            there is none.
+            A key of the step that the call belongs to: its own step, or else the one in progress;
+            "" if there is none.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -159,7 +159,7 @@ class PlanState:
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
         """Mark a call as finished.
 
-        `state` is "done", "incomplete" or "failed"; "" if the result was not judged.
+        `state` is "done", "incomplete" or "failed"; if "", `ok` decides. `verdict` is the reason.
         """
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
@@ -191,15 +191,15 @@ class PlanState:
         return True
 
     def end(self, goal: str, why: str) -> None:
-        """Set whether the run reached its goal, and what is missing."""
+        """Record whether the run reached its goal ("done" or "incomplete"), and why."""
         if (self.goal, self.goal_why) != (goal, why):
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
-        """End all steps.
+        """End all open steps.
 
-        The step in progress is done if the run succeeded; other open steps are skipped. `ok` says
-        whether the model ended the run with an answer.
+        If the model ended the run with an answer (`ok`), running steps are done. All other open
+        steps are skipped.
         """
         for step in self._steps:
             if step.state in ("pending", "running"):
@@ -213,7 +213,7 @@ class PlanState:
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """Return the steps that this tool's step still waits for, by the model's own plan."""
+        """Return the titles of the open steps that a tool's step waits for in the model's plan."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
@@ -237,7 +237,7 @@ class PlanState:
         return [step.tool for step in self._steps if step.state == "pending"]
 
     def event_steps(self) -> list[dict[str, Any]]:
-        """Return the steps to show, and mark the plan as shown."""
+        """Return the steps in the form that events contain, and mark the plan as shown."""
         self.changed = False
         return [step.event_steps() for step in self._steps]
 

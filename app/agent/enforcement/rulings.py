@@ -17,7 +17,7 @@ INSERTED = "rule-"
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The call is made, either as requested or changed.
+    """The ruling that a call is made, either as requested or changed.
 
     Attributes:
         call: The call to make.
@@ -32,7 +32,7 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class RunFirst:
-    """Another call is made first.
+    """The ruling that another call is made first.
 
     Attributes:
         call: The call to make first.
@@ -45,7 +45,7 @@ class RunFirst:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The call is not made.
+    """The ruling that a call is not made.
 
     Attributes:
         call: The requested call.
@@ -67,7 +67,7 @@ GO_ON_WITHOUT = (
 
 
 def listed(need: AnyOf | AllOf) -> str:
-    """Join the names of the needed tools with "or" or "and"."""
+    """Return the names of the needed tools, joined with "or" for any of them or "and" for all."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)
 
@@ -87,7 +87,7 @@ class CallOrder:
         note: Text sent to the model with the result. It is marked as data, because it may quote a
             file.
         advice: Sightline's own advice to the model; contains only tool names and fixed text.
-        own: Whether it calls one of the loop's own tools, and so does not count as a tool call.
+        own: Whether the call is to one of the loop's own tools, and not counted as a tool call.
     """
 
     made: CallOrigin = field(default_factory=CallOrigin)

@@ -43,7 +43,7 @@ class PlanInput(BaseModel):
 
 
 class PlanOutput(BaseModel):
-    """Empty: the plan is shown to the user."""
+    """The empty output of `update_plan`; the plan is shown to the user instead."""
 
 
 SPEC = ToolSpec(
@@ -67,7 +67,7 @@ Check = Callable[[Sequence[PlannedStep]], tuple[list[PlannedStep], list[str]]]
 
 
 class UpdatePlan:
-    """The tool `update_plan` for one run."""
+    """The tool `update_plan`, with which a language model writes its plan for one run."""
 
     spec = SPEC
 

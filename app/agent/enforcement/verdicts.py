@@ -39,7 +39,7 @@ class TaskVerdict:
 
 @dataclass(frozen=True, slots=True)
 class GoalVerdict:
-    """The verdict on a run.
+    """The verdict on whether a run answers its question.
 
     Attributes:
         complete: Whether the run answers the question.
@@ -53,7 +53,7 @@ class GoalVerdict:
 
 
 def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
-    """Return the verdict on a call."""
+    """Return the verdict on a call with the result `message`, given what the question asks for."""
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
@@ -71,7 +71,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
 
 
 def found_nothing(rule: ToolRule, message: Message) -> bool:
-    """Return whether a successful call returned nothing under the keys that its pack names."""
+    """Return whether a call succeeded but all outputs under the keys in `rule.empty` are empty."""
     if not rule.empty or not message.ok:
         return False
     return all(_is_nothing(message.output.get(key)) for key in rule.empty)
@@ -86,11 +86,11 @@ def judge_goal(
     earlier: Iterable[Message] = (),
     barred: Callable[[str], str] = lambda _: "",
 ) -> GoalVerdict:
-    """Return the verdict whether the run answers the question.
+    """Return the verdict on whether the run answers the question.
 
-    `earlier` results are about the same image: they count, but the tools that must follow them do
-    not have to run. `barred` returns why a tool cannot run at all here, or "": such a tool is
-    mentioned, but does not count as missing.
+    `earlier` are results from before this run about the same image: they count, but need not be
+    followed by other tools. `barred` returns why a tool cannot run on any open image, or "" if it
+    can. A barred tool is named in `GoalVerdict.why`, but is not `missing`.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
@@ -225,7 +225,7 @@ def _short(text: str) -> str:
 
 
 class Goal:
-    """The goal of one question, which decides when the question is answered."""
+    """Decides whether the results of a run answer its question."""
 
     def __init__(self, plans: Plans, intent: Intent, record: CallLog) -> None:
         notes = intent.scene.images
@@ -243,9 +243,9 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Judge whether this run, with earlier results on the same image, reaches the goal.
+        """Return the verdict on whether `results`, with earlier ones on the same image, suffice.
 
-        `waiting` are the steps of the plan that have not begun.
+        `needed` is the intent that must be met; `waiting` are the plan's steps that have not begun.
         """
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(

@@ -57,15 +57,15 @@ class AgentLoop:
 
     Args:
         model: The language model.
-        tools: The tools it may call.
+        tools: The packs' tools, which the model may call.
         system: The system prompt.
         limits: The limits of each run.
         consents: The user's consents to remote models; shared by all loops of the program.
         approvals: Decides which calls may run; shared by all loops of the program.
         retry: Decides when a failed request to the model is repeated.
-        plans: The packs' rules, which are enforced no matter who plans.
-        rules_first: Whether rules answer without the model when the packs declare them certain.
-        audit: Records every event of every run before it is shown.
+        plans: The packs' rules, which are enforced whether or not a language model plans.
+        rules_first: Whether to answer without the model where the packs' rules are certain.
+        audit: Writes the events of every run to the audit log, each before it is shown.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class AgentLoop:
 
     @property
     def window(self) -> ContextWindow:
-        """Return the model's context window.
+        """Return the object that fits requests into the current model's context.
 
-        Its token calibration is kept until the model changes.
+        It is replaced only if the model changes, because it learns how the model counts tokens.
         """
         info = model_info(self.model)
         if self._window.info != info:
@@ -107,9 +107,9 @@ class AgentLoop:
         return self._window
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
-        """Answer one question, yielding its events.
+        """Answer one question, and yield the run's events.
 
-        Exactly one terminal event always comes last.
+        The last event is always the only terminal one: run_finished, run_failed or run_cancelled.
         """
         emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)

@@ -50,16 +50,16 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return the function that records each event of one run. It never raises.
+        """Return a function that records one event of this run in the audit log, and never raises.
 
-        It returns why the log is incomplete, for the user, or "" if it is complete.
+        It returns the reason why the log is incomplete, for the user, or "" if the log is complete.
         """
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """Return a keyed hash of a value; "" if there is no key, which the log itself reports.
+        """Return a keyed hash of a value, or "" if the log's key is not available.
 
-        `kind` is what the value names ("image"); it is hashed together with the value.
+        `kind` says what the value identifies ("image"); it is hashed together with the value.
         """
         try:
             return self.log.name(kind, value)

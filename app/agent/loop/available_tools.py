@@ -22,7 +22,7 @@ from app.tools.needs import is_installed
 
 
 class OfferedTools:
-    """The packs' tools and the loop's own. If names are equal, the pack's tool is used."""
+    """The packs' tools and the loop's own; of two with the same name, only the pack's is used."""
 
     def __init__(self, tools: Tools, own: Sequence[Tool] = ()) -> None:
         self._tools = tools
@@ -50,7 +50,10 @@ _WORDS = frozenset(("description", "title", "default", "examples"))
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return schemas with identifying text removed, because a default may name a user's folder."""
+    """Return the schemas with the function `text` applied to descriptions, titles and defaults.
+
+    `text` removes identifying text: a default value, for example, may name a user's folder.
+    """
     return [
         replace(
             item, description=text(item.description), parameters=_cleaned(item.parameters, text)
@@ -85,10 +88,10 @@ _TEXT = (
 
 
 class AvailableTools:
-    """The tools of a run whose required models and packages are installed.
+    """The tools of a run, without those for which `lacks` says that a model or package is missing.
 
-    Tools in `named` are kept even if something is missing, because the tool's own error explains
-    more.
+    Tools in `named`, which the question names, are kept in any case, because the error of such a
+    tool explains more.
     """
 
     def __init__(
@@ -102,22 +105,22 @@ class AvailableTools:
         self._tools = tools
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool with that name; None if it is unknown or lacks something it needs."""
+        """Return the tool with that name, or None if it is unknown or left out."""
         return None if name in self._left_out else self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Return the tools that have what they need, in the order they are listed to the model."""
+        """Return the tools that are not left out, in the order in which the model sees them."""
         return tuple(tool for tool in self._tools.all() if tool.spec.name not in self._left_out)
 
     def told_after(self, system: str) -> str:
-        """Return the system prompt, followed by the names of the tools that are not offered."""
+        """Return the prompt `system`, followed by a paragraph that names the tools left out."""
         if not self._left_out:
             return system
         return f"{system}\n\n{_TEXT.format(names=', '.join(self._left_out))}".strip()
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that says whether a tool lacks a package or model; it reads no file."""
+    """Return a function that returns whether a tool's required package or model is missing."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

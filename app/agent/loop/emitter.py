@@ -32,10 +32,10 @@ def utc_now() -> str:
 
 
 class Emitter:
-    """Creates all events of a run. Call its methods only on the loop's thread.
+    """Numbers, records and queues the events of a run. Call its methods only on the loop's thread.
 
-    `record` writes each event to disk before it is shown. It must not raise; it returns why the
-    audit log is incomplete, or "" or None if it is complete.
+    `record` is called with each event before the event is queued. It must not raise; it returns why
+    the audit log is incomplete, or "" or None if the log is complete.
     """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
@@ -55,7 +55,7 @@ class Emitter:
         return await self._queue.get()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
-        """Create and emit the next event; does nothing after the terminal event."""
+        """Queue an event of class `kind` with these fields; do nothing after the terminal event."""
         if self.closed:
             return
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
@@ -78,11 +78,11 @@ class Emitter:
             self.emit(Noted, text=f"{self.unaudited} Nothing is sent or changed meanwhile.")
 
     def fail(self, error: str, remedy: str = "") -> None:
-        """Emit run_failed, after closing the calls that are still running."""
+        """Emit run_failed, preceded by a tool_finished for each call that is still running."""
         self.emit(RunFailed, error=error, remedy=remedy)
 
     def cancel(self) -> None:
-        """Emit run_cancelled, after closing the calls that are still running."""
+        """Emit run_cancelled, preceded by a tool_finished for each call that is still running."""
         self._close_calls("cancelled", "Stopped.")
         self.emit(RunCancelled)
 
@@ -94,7 +94,7 @@ class Emitter:
 
 
 class ProgressGate:
-    """Passes on a tool's progress from its thread to the loop, about 20 times a second.
+    """Passes progress reports from a tool's thread to the loop, at most about 20 per second.
 
     Tools may report progress for each row of pixels. To avoid flooding the window, only the latest
     report in each interval is emitted; the last report is always emitted.
@@ -132,9 +132,9 @@ class ProgressGate:
             self._closed = True
 
     def close(self) -> None:
-        """Emit the pending report and accept no more.
+        """Emit the pending report, if any, and ignore later ones.
 
-        Called on the loop's thread when the call ends.
+        Call this on the loop's thread when the tool call ends.
         """
         self._flush()
         with self._lock:

@@ -35,7 +35,7 @@ class Stop:
 
 
 class Meter:
-    """Counts the steps, calls, tokens and cost of one run."""
+    """Counts the steps, calls, tokens and cost of one run, and compares them with its limits."""
 
     def __init__(self, limits: Limits, info: ModelInfo) -> None:
         self._limits = limits
@@ -54,12 +54,12 @@ class Meter:
         return self._price(self.input_tokens, self.output_tokens)
 
     def used(self, input_tokens: int, output_tokens: int) -> None:
-        """Add the tokens of one model answer."""
+        """Count the tokens of one request to the model and of its answer."""
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
 
     def step(self, prompt_tokens: int) -> Stop | None:
-        """Count a request to the model; return the limit that forbids it, or None."""
+        """Return the limit that forbids a request of this size; if none does, count the request."""
         if self._steps >= self._limits.steps:
             return _reached("steps", self._limits.steps, "step")
         stop = self.spent(prompt_tokens) if self._steps else self.spent(0)
@@ -70,7 +70,7 @@ class Meter:
     def spent(self, further_tokens: int = 0) -> Stop | None:
         """Return the token or cost limit that has been reached, or None.
 
-        `further_tokens` are about to be used, and are counted as well.
+        `further_tokens` are input tokens about to be used, which are counted as if used.
         """
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
@@ -82,7 +82,7 @@ class Meter:
         return None
 
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
-        """Count a call; return the limit that forbids it, or None.
+        """Count a tool call; return the limit that forbids the call, or None.
 
         `counted` is False for the loop's own tools, which are only checked for repetition.
         """
@@ -95,9 +95,9 @@ class Meter:
         return stop
 
     def task_call(self, task: str) -> str:
-        """Count a call for a step of the plan; return why it may not run, or "".
+        """Count a call for the plan step `task`; return why the call may not run, or "".
 
-        Without a plan, the task is "".
+        Without a plan, `task` is "", and nothing is counted.
         """
         if not task:
             return ""
@@ -138,9 +138,9 @@ def action_key(call: ToolCall) -> str:
 
 
 class WallClock:
-    """Ends the work when its time is up; time spent waiting for the user does not count.
+    """Limits the time that a run may take, not counting the time spent waiting for the user.
 
-    A limit of 0 is none.
+    A limit of 0 means no limit.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -158,13 +158,13 @@ class WallClock:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Run a block, raising TimeoutError in it when the time is up."""
+        """Context manager: when the time is up, cancel the block and raise TimeoutError."""
         async with asyncio.timeout(self._limit_s or None) as self._timeout:
             yield
 
     @contextlib.contextmanager
     def paused(self) -> Generator[None]:
-        """Pause the clock while the block runs."""
+        """Context manager: stop the clock while the block runs."""
         timeout = self._timeout
         ends = timeout.when() if timeout is not None else None
         if timeout is None or ends is None or timeout.expired():
@@ -182,7 +182,7 @@ class WallClock:
 
 
 class WaitClock:
-    """Measures how long a call has waited for the user, which is not the tool's own time."""
+    """Measures how long a call has waited for the user, which does not count as the tool's time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -197,7 +197,7 @@ class WaitClock:
 
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:
-        """Count the time the block takes as waiting for the user."""
+        """Context manager: count the time of the block as time spent waiting for the user."""
         self._since = self._clock()
         try:
             yield

@@ -59,7 +59,7 @@ class Reply:
         calls: The tool calls received completely; they do not run before the stream has ended.
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
-        over: Whether the answer is no longer wanted.
+        over: Whether to ignore the rest of the stream.
     """
 
     text: str = ""
@@ -77,7 +77,7 @@ class Reply:
 
 @dataclass(slots=True)
 class ModelTurns:
-    """Asks one model for the messages of one run.
+    """Requests the messages of one run, one after another, from one model.
 
     Attributes:
         set_plan: Called with a plan that the model streamed.
@@ -113,7 +113,7 @@ class ModelTurns:
             self.offered = without_paths(schemas, Redactor([]).text)
 
     async def process(self) -> Message | Stop:
-        """Return the model's message, or the limit that was reached.
+        """Ask the model for its next message; return it, or the limit that forbids asking.
 
         Requests that fail temporarily are retried.
         """

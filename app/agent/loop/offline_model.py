@@ -30,9 +30,9 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
 
 class OfflineModel:
-    """Follows a plan made by rules, one call at a time, so that calls can use earlier results.
+    """Takes the place of a language model: follows a plan made by rules, one tool call at a time.
 
-    `following` gives it the intent of one run's question.
+    Each call can thus use the results of earlier ones. `following` returns an instance for one run.
     """
 
     name = "offline"
@@ -45,13 +45,13 @@ class OfflineModel:
         self._intent = intent or Intent()
 
     def following(self, intent: Intent) -> OfflineModel:
-        """Return a model for one run that uses this interpretation of the question."""
+        """Return an offline model for one run, which follows the plan in `intent`."""
         return OfflineModel(self.planner.plans, intent)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the next call in the plan, or the answer."""
+        """Yield the plan's next call, or the text of the answer once no call is left."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
         intent = self._intent
         if isinstance(intent.plan, ToolPlan):
@@ -124,10 +124,10 @@ Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result when nothing is left to do.
+    """The result of `next_action` when no call is left to make.
 
     Attributes:
-        why: The reason: "cell_counter ran: that answers it".
+        why: The reason, such as "cell_counter ran: that answers it".
         topics: The question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
     """
@@ -138,9 +138,10 @@ class Finished:
 
 
 def next_action(intent: Intent, results: Sequence[Message]) -> Step | Finished | None:
-    """Return the rules' next call, with literal arguments, or None if they are not certain.
+    """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
-    `results` are those of this question's calls so far, in the order in which they ended.
+    The call has literal arguments. `results` are those of this question's calls so far, in the
+    order in which they ended.
     """
     plan, scene = intent.plan, intent.scene
     if not intent.certain or not intent.wanted:
@@ -169,7 +170,7 @@ def next_action(intent: Intent, results: Sequence[Message]) -> Step | Finished |
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers one question by rules, if they are certain.
+    """Answers one question by rules, without a model, if the rules are certain.
 
     Attributes:
         plans: The packs' rules.
@@ -190,9 +191,9 @@ class RuleAnswers:
         return self._next() is not None
 
     async def answer(self) -> str | Stop | None:
-        """Return the answer given by rules alone or the limit reached.
+        """Make the calls that rules choose; return the answer or the limit that was reached.
 
-        None if a model is needed.
+        Return None if a model is needed to go on.
         """
         self.director.by_rules = True
         while (decision := self._next()) is not None:

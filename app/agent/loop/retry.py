@@ -22,13 +22,13 @@ def _local_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Exponential back-off with jitter; respects the Retry-After header.
+    """Decides how long to wait before a failed request is repeated: exponential back-off, jitter.
 
     Attributes:
         attempts: Maximum number of requests for one answer, including the first.
         base_s: The longest wait before the second request; it doubles with each attempt.
-        cap_s: The longest wait that the endpoint has not asked for.
-        patience_s: The longest Retry-After to wait for; if it is longer, give up.
+        cap_s: The longest wait, unless the endpoint asks for a longer one by Retry-After.
+        patience_s: The longest Retry-After to wait for; a request with a longer one is given up.
         random: Returns a number from 0 to 1; each wait lasts 50 to 100 % of its full time, so that
             many clients do not retry at once.
         sleep: Waits; returns early when the run is cancelled.
@@ -54,7 +54,7 @@ class Retry:
         return max(own_s * (0.5 + 0.5 * self.random()), asked_s)
 
     def given_up(self, attempt: int, error: ModelFailed) -> ModelFailed:
-        """Return the error for the user: how often the request was tried, and when to ask again."""
+        """Return `error`, reworded for the user: the number of attempts, or when to ask again."""
         asked_s = _asked(error)
         if error.retryable and asked_s > self.patience_s:
             remedy = f"It asks to be left alone until {self._clock(asked_s)}: ask again then."

@@ -26,9 +26,9 @@ CLOSE_TIMEOUT_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A `RunRequest` without what the runner adds: run id, cancel token and approvals.
+    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
 
-    It is frozen when the user asks it: a queued question is about the images open at that moment.
+    The context is recorded on asking: a queued question is about the images open at that moment.
     """
 
     text: str
@@ -99,10 +99,10 @@ class AgentRunner:
         return job.run_id
 
     def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
-        """Stop a run, or remove it from the queue; its only event is then run_cancelled.
+        """Stop a run, or remove it from the queue, after which its only event is run_cancelled.
 
-        With `after_tool`, the running calls may end first; a later call without it stops the run at
-        once.
+        With `after_tool`, tool calls that are running may end first; a later `cancel` without
+        `after_tool` stops the run at once.
 
         Returns:
             True if the run was in progress or queued.

@@ -50,9 +50,9 @@ from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 @dataclass(slots=True)
 class Overrides:
-    """The questions of one run whether a tool may use an image although it is unsuitable.
+    """Asks the user whether a tool may use an unsuitable image, and remembers the answers of a run.
 
-    Use it on the loop's thread only, except for the function that `of` returns.
+    Use an instance on the loop's thread only, except for the function that `of` returns.
 
     Attributes:
         request: The run's request.
@@ -69,9 +69,9 @@ class Overrides:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return a function that a call can use, in its own thread, to ask the user.
+        """Return a function with which a tool call, in its own thread, asks the user.
 
-        `waited` measures the waiting, which ends when `token` is cancelled.
+        `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
         """
         loop = asyncio.get_running_loop()
 
@@ -139,10 +139,10 @@ class Ready:
 
     Attributes:
         call: The call.
-        tool: The tool to run; None if there is an `outcome`.
-        args: The validated arguments; None if there is an `outcome`.
+        tool: The tool to run; None only if there is an `outcome`.
+        args: The validated arguments; None only if there is an `outcome`.
         outcome: The outcome of a call that will not run, with the reason; otherwise None.
-        alone: Whether it must not run at the same time as another call.
+        alone: Whether the call must not run at the same time as another.
         order: How the rules want the call to be made.
     """
 
@@ -155,13 +155,13 @@ class Ready:
 
     @property
     def own(self) -> bool:
-        """Return whether it calls one of the loop's own tools."""
+        """Return whether the call is to one of the loop's own tools, such as `update_plan`."""
         return self.order.own or (self.tool is not None and self.tool.spec.pack == OWN)
 
 
 @dataclass(slots=True)
 class ToolCalls:
-    """Runs the calls of one run. Only the tools' own work happens outside the loop's thread.
+    """Runs the tool calls of one run. Only the tools themselves work outside the loop's thread.
 
     Attributes:
         running: The cancel token of each running call, by call id.

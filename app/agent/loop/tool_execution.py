@@ -126,8 +126,8 @@ def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
 def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
     """Run the blocking function `work` in a new thread; the future's result is (value, error).
 
-    The thread is a daemon and is never joined: a tool that ignores its cancel must not delay the
-    end of the run or of the program, as the threads of a pool would.
+    The thread is a daemon and is never joined. Unlike a pool's thread, it cannot delay the end of
+    the run or of the program if a tool ignores its cancel token.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
@@ -164,7 +164,7 @@ async def run_tool(
 
     `context.cancel` is set when the time is up, so that the abandoned work stops. `keep` converts a
     result to `Outcome.kept`, in the tool's thread, because it may write pictures. `waited` measures
-    the time spent waiting for the user, which does not count.
+    the time spent waiting for the user, which does not count towards the limit.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
@@ -194,7 +194,7 @@ def half_done(spec: ToolSpec) -> str:
 
 
 def log_unexpected(what: str, error: BaseException) -> None:
-    """Log where an unexpected error occurred, but not its text, which may contain patient data."""
+    """Log what went wrong and where, but not the error's text, which may contain patient data."""
     frames = traceback.extract_tb(error.__traceback__)
     where = " < ".join(f"{item.filename}:{item.lineno}" for item in reversed(frames[-6:]))
     _log.error("%s: %s at %s", what, type(error).__name__, where or "unknown place")

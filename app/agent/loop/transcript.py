@@ -16,7 +16,7 @@ INTERRUPTED_ANSWER = "[This answer was interrupted.]"
 
 
 class Transcript:
-    """Writes the messages of one run into its thread.
+    """Writes the messages of one run into its conversation, a `Thread`.
 
     Attributes:
         not_run: The names of the tools whose calls were not run.
@@ -34,19 +34,19 @@ class Transcript:
         self._waiting.extend(message.tool_calls)
 
     def answer(self, call: ToolCall, result: Message) -> None:
-        """Record a call's result; it is added once all calls before it have their results."""
+        """Record a call's result, and add it to the thread once all earlier calls have results."""
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))
 
     def end_calls(self, why: str) -> None:
-        """Answer every call that has no result yet as not run, with the reason `why`."""
+        """Give every call that has no result yet an error result: not run, for the reason `why`."""
         for call in [call for call in self._waiting if call.id not in self._results]:
             self.not_run.append(call.name)
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
-        """End early: keep and mark a partial answer; answer calls without a result with `why`."""
+        """End the messages early: call `end_calls`, and add `partial`, marked as interrupted."""
         self.end_calls(why)
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"

@@ -56,7 +56,10 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return the values that a question names, by argument, in the order in which they appear."""
+    """Return the values that the question gives for a tool's arguments, by argument name.
+
+    The values are in the order of the question; those that `denied` excludes are left out.
+    """
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):
         if _is_excluded(match, denied):
@@ -72,9 +75,10 @@ def find_values(
 def usual_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return a tool's default values, without those that the question leaves out.
+    """Return a tool's default values by argument, without those that the question leaves out.
 
-    "All but the heart" leaves out the heart. If nothing would remain, all defaults are returned.
+    "All but the heart" leaves out the heart. If no value of an argument would remain, all its
+    defaults are returned.
     """
     out: set[tuple[str, Any]] = set()
     for item, match in _value_matches(rule, tokens):
@@ -87,7 +91,10 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Convert values to the type in an argument's schema: a list, the first one, or a number."""
+    """Return `values` as the argument schema `field` requires: all in a list, or the first alone.
+
+    If the schema requires a number, the first value is converted to float.
+    """
     described = str(field)
     if "array" in described:
         return list(values)
@@ -95,9 +102,10 @@ def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
 
 
 def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
-    """Return the numbers that follow their words, by argument: "window 40/400", "center 40".
+    """Return the numbers that a question gives for a tool's arguments, by argument name.
 
-    Arguments that the tool's schema lacks are skipped.
+    A number follows a word that the pack declares: "window 40/400", "center 40". In `blank`, the
+    contents of quoted strings are blanked. Arguments that the tool's schema lacks are skipped.
     """
     known = schema.parameters.get("properties", {})
     found: dict[str, float] = {}
@@ -114,9 +122,9 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
 def find_texts(
     rule: ToolRule, blank: str, text: str, tokens: Sequence[Token] = ()
 ) -> dict[str, str]:
-    """Return the arguments whose value is text from the question, each with that text.
+    """Return the texts that a question gives for a tool's arguments, by argument name.
 
-    `blank` is `text` with the contents of quoted strings blanked, of the same length.
+    `blank` is a copy of `text`, of the same length, with the contents of quoted strings blanked.
     """
     found: dict[str, str] = {}
     for item in rule.texts:

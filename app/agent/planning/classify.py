@@ -30,7 +30,7 @@ _LEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question with its words, kinds and intent.
+    """A question as rules read it: its words, its kinds and its intent.
 
     Attributes:
         intent: What the question asks for, as far as rules can tell from its words.
@@ -38,9 +38,9 @@ class Reading:
             included.
         tokens: The question's words with spelling corrected.
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
-        denied: The words that the question leaves out.
+        denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        reach: The positions of the words addressed to each kind that claims parts of the question.
+        reach: For each kind that overrides others, the positions of the words that belong to it.
     """
 
     intent: Intent
@@ -52,9 +52,9 @@ class Reading:
     reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` addressed to the given kinds, or all of it if no part is.
+        """Return the part of `text` that belongs to the given kinds, or all of `text` if none does.
 
-        `text` has the same length as the question.
+        `text` is the question, or a copy of the same length with quoted contents blanked.
         """
         words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
         spans: list[str] = []
@@ -80,7 +80,10 @@ class Reading:
 
 
 def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> Reading:
-    """Return a question's words, kinds and intent; in `blank`, quoted contents are blanked."""
+    """Return a question's words, kinds and intent.
+
+    `blank` is the question with the contents of quoted strings blanked.
+    """
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
     mentions = with_phrases(blank, named, tools)
@@ -112,7 +115,11 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words with spelling corrected, and the corrections by word position."""
+    """Return a text's words, and the corrections of misspelt ones by word position.
+
+    Words are corrected to the packs' words in `book`. In `blank`, the contents of quoted strings
+    are blanked.
+    """
     mended: dict[int, str] = {}
     done: list[Token] = []
     for token in in_standard_german(tokens_of(blank)):

@@ -83,7 +83,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches that belong to a textbook question or an errand, which no tool answers."""
+    """Return the matches that are part of textbook questions or errands, which no tool answers."""
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
@@ -143,7 +143,7 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words that quote a text: 'the tag says "..."'.
+    """Return the positions of the words that introduce a quotation: 'the tag says "..."'.
 
     These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
     characters.
@@ -174,7 +174,7 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
 def is_unanswerable_word(token: Token) -> bool:
     """Return whether a word is about a subject that no tool covers.
 
-    It is then not a misspelling.
+    Such a word is never treated as misspelt.
     """
     return bool(_UNANSWERABLE.word_numbers(token.forms))
 
@@ -217,12 +217,12 @@ def words_by_kind(
     tokens: Sequence[Token],
     parts: Parts,
 ) -> dict[_K, frozenset[int]]:
-    """Return the positions of the words addressed to each kind of question.
+    """Return the positions of the words that belong to each kind of question in `kinds`.
 
-    These are the parts with the kind's own words, and statements next to them: "he mentions a mass,
-    can you frame it". A separate request is excluded: "frame it, and measure the heart". `whole`
-    are the kinds that claim whole parts (`QuestionKind.whole`), `named` those whose words name the
-    tool to use (`QuestionKind.addressed`).
+    These are the parts of the question with the kind's own words, and statements next to them: "he
+    mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
+    the heart". `whole` are the kinds that claim whole parts (`QuestionKind.whole`), `named` those
+    whose words name the tool to use (`QuestionKind.addressed`).
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

@@ -74,8 +74,8 @@ class ImageChoice:
     Attributes:
         ids: The ids of the open images that the question names ("image-2"); () if it names none,
             which means the current image.
-        unclear: The question's words for several images, or for another image that it does not
-            name; "" if there are none.
+        unclear: The question's words for several images, or for another, unnamed image; "" if
+            there are none.
     """
 
     ids: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class ImageChoice:
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return which images a question is about.
+    """Return the images that a question is about.
 
     `images` are notes on the open images, the current one first. A file name counts even in
     quotation marks.
@@ -126,7 +126,7 @@ def _numbered_mentions(text: str) -> list[re.Match[str]]:
 
 
 def numbered_image(text: str) -> str:
-    """Return the id of the first image that a text numbers ("image 2", "Bild 2"), or ""."""
+    """Return the id of the first image that a text names by number ("image 2", "Bild 2"), or ""."""
     match = IMAGE_ID.search(text) or next(iter(_numbered_mentions(text)), None)
     return f"image-{int(re.split(r'[^0-9]', match[1])[0])}" if match else ""
 
@@ -144,9 +144,9 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return a copy of the scene in which earlier results on other images are marked as failed.
+    """Return the scene with earlier results on other images marked as failed.
 
-    They are then ignored.
+    Planning ignores failed results.
     """
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
@@ -164,7 +164,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 
 
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
-    """Return the decision, or a question to the user if a step would have to guess the image."""
+    """Return `decision`, or a reply that asks for the image if a step would have to guess it."""
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.

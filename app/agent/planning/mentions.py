@@ -64,7 +64,7 @@ class Mention:
 
 
 def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
-    """Return the tools mentioned by name in a text, in the order in which they appear.
+    """Return the mentions of tools by name in a text, in the order in which they appear.
 
     A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
     only if it is used like a call ("run X").
@@ -92,7 +92,7 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 def with_phrases(
     text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
 ) -> list[Mention]:
-    """Return the mentions together with those of tools mentioned by a phrase, in text order."""
+    """Return `mentions` and the mentions of tools by one of their phrases, in text order."""
     spoken = [
         Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
         for name, tool in tools.items()
@@ -108,9 +108,9 @@ def with_phrases(
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """Return the text with each part that contains a tool's phrase blanked.
+    """Return the text with each part that contains a tool's phrase replaced by spaces.
 
-    None if there is none.
+    Return None if the text contains no tool's phrase.
     """
     said = with_phrases(text, [], tools)
     if not said:
@@ -144,7 +144,7 @@ def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
 
 
 def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
-    """Return the mentions, grouped if they share the words after them ("a and b on that image")."""
+    """Return the mentions in groups that share the words after them: "a and b on that image"."""
     groups: list[list[Mention]] = []
     for mention in mentions:
         if groups and _JOINED.match(text[groups[-1][-1].end : mention.start]):

@@ -63,9 +63,10 @@ _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNOREC
 def plan_named_tools(
     question: str, scene: Scene, before: Sequence[Step], named: Sequence[Mention]
 ) -> ToolPlan | Reply | None:
-    """Return the plan or reply for a question that names tools, or None if it names none.
+    """Return the plan or reply for a question that names tools, or None if it names none to run.
 
-    The steps `before` are for the rest of the question, and run first.
+    `named` are the mentions by name. The steps in `before` answer the rest of the question, and run
+    first.
     """
     blank = masked(question)
     mentions = with_phrases(blank, list(named), scene.tools)

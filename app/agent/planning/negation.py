@@ -95,7 +95,7 @@ _CUES = Vocabulary(
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """The words that one cue (such as "don't" or "without") leaves out.
+    """An exclusion in a question: a cue, such as "don't" or "without", and the words it excludes.
 
     Attributes:
         strong: Whether findings and structures are excluded as well, not only a tool's action.
@@ -113,7 +113,7 @@ class Denial:
 
 
 def denials(tokens: Sequence[Token]) -> list[Denial]:
-    """Return what the question leaves out, one entry for each cue."""
+    """Return the exclusions in a question, one for each cue such as "don't" or "without"."""
     found = _CUES.find(tokens)
     harmless = {
         position for match in found if match.owner == "none" for position in match.positions
@@ -142,7 +142,7 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
 
 
 def is_cue_word(token: Token) -> bool:
-    """Return whether a word belongs to a cue; it is then not treated as a misspelling."""
+    """Return whether a word is part of an exclusion cue ("without"), which is never misspelt."""
     return bool(_CUES.word_numbers(token.forms))
 
 

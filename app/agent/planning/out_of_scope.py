@@ -252,7 +252,7 @@ _PASSING = frozenset(_PASSING_TEXT.split())
 
 
 def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words in clauses about everyday matters, not the open images."""
+    """Return the positions of words in clauses about everyday matters rather than the images."""
     frames = _FRAMES.find(tokens)
     if not frames:
         return frozenset()

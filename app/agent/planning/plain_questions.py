@@ -49,7 +49,8 @@ def plan_plain_question(
     """Return the plan, reply or `NoRule` for a question in plain words.
 
     In `question` the contents of quoted strings are blanked, in `text` they are not. Tools in
-    `excluded` are left out. `image` is the id of the image in question; "" for the current one.
+    `excluded` are left out. `image` is the id of the image that the question is about, or "" for
+    the current one.
     """
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
@@ -86,7 +87,7 @@ def help_text(scene: Scene) -> str:
 
 
 def no_rule_text(tools: Sequence[ToolSchema]) -> str:
-    """Return a message that the question was not understood, and what could be asked instead."""
+    """Return a message that says that no rule matches, and what could be asked instead."""
     head = "no rule of mine matches this question, so I ran no tool and have no answer."
     if not tools:
         return f"{head} There are no tools here. Choose a language model in the settings."

@@ -14,7 +14,7 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 @dataclass(frozen=True, slots=True)
 class OpenImage:
-    """A source of an argument's value: the open image with this id, or the current one for ""."""
+    """A source of an argument's value: the open image with this `id`; "" is the current image."""
 
     id: str = ""
 
@@ -26,7 +26,7 @@ class Output:
     Attributes:
         step: Number of that step, counted from 1.
         key: Key in the step's output.
-        fallback: Whether the open image may be used if the step returned nothing, because it shows
+        fallback: Whether the open image may be used if the step returned nothing, because both show
             the same (a DICOM file and the PNG converted from it).
     """
 
@@ -37,14 +37,14 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class MissingValue:
-    """A source whose value neither a step in the plan nor an earlier question provides."""
+    """A source without a value: no step and no earlier question provides `what`."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierOutput:
-    """A source of an argument's value: an earlier question's result, usually a file path."""
+    """A source with a known value, `path`: usually a file that an earlier question's tools made."""
 
     path: Any
 
@@ -58,7 +58,7 @@ class Step:
 
     Attributes:
         tool: The tool's name.
-        arguments: The value of each argument: a literal, a source, or a list of them.
+        arguments: The value of each argument: a literal, a `Source`, or a list of these.
         why: A few words for the plan shown to the user.
         skip: The reason why the step cannot run, if known beforehand; otherwise "".
         target: The image that the step works on, for "the same image" in a later step; None for no
@@ -72,7 +72,7 @@ class Step:
     target: Source | None = None
 
     def sources(self) -> Iterator[Source]:
-        """Yield those values among the arguments that are sources rather than literals."""
+        """Yield the sources among the arguments' values, including those inside lists."""
         for value in self.arguments.values():
             for item in value if isinstance(value, list) else (value,):
                 if isinstance(item, (OpenImage, Output, EarlierOutput, MissingValue)):
@@ -103,7 +103,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The result if no rule matches the question; unlike a plan without steps.
+    """The decision if no rule matches the question; unlike an empty plan, it answers nothing.
 
     Attributes:
         text: Message for the user, with what could be asked instead.
@@ -132,7 +132,7 @@ class Scene:
     plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
-        """Return the note on an image (None: the current one), or None if it is not open."""
+        """Return the note on `image` (None: the current one), or None if that image is not open."""
         wanted = image.id if image else ""
         if not wanted:
             return self.images[0] if self.images else None
@@ -167,7 +167,7 @@ class Intent:
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
         subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
-        targets: What the question mentions of the packs' `PackPlan.targets`, by name.
+        targets: Names of the packs' targets (`PackPlan.targets`) that the question mentions.
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.
         needs_image: Whether the question is about an open image.
@@ -202,7 +202,7 @@ class Intent:
     plan: Decision = field(default_factory=NoRule)
 
     def with_eyes(self) -> Intent:
-        """Return a copy without the tools that a model does not need if it sees the picture."""
+        """Return the intent for a model that sees the picture: without the tools in `by_eye`."""
         left = tuple(tool for tool in self.wanted if tool not in self.by_eye)
         return replace(self, wanted=left, absent=()) if self.by_eye else self
 
@@ -234,9 +234,9 @@ class _Missing(Exception):
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
 ) -> ReadyStep | BlockedStep:
-    """Return a step's arguments with each source replaced by its value, or why it cannot run.
+    """Return a step's arguments with each source replaced by its value, or why the step cannot run.
 
-    `results` are those of the steps that have run, by step number from 1.
+    `steps` is the whole plan; `results` are those of the steps that have run, by number from 1.
     """
     if step.skip:
         return BlockedStep(step.skip)

@@ -38,7 +38,7 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A planned call for display; `<image_path of step 1>` stands for a value not yet known."""
+    """A planned call for display; "<image_path of step 1>" stands for a value not known yet."""
 
     step: int
     tool: str
@@ -47,15 +47,15 @@ class PlannedCall:
 
 
 class Planner:
-    """Interprets questions by rules over the packs' words, without a language model."""
+    """Interprets questions without a language model, by rules and the words that packs declare."""
 
     def __init__(self, plans: Plans = NO_PLANS) -> None:
         self.plans = plans
 
     def interpret(self, question: str, scene: Scene) -> Intent:
-        """Return what a question asks for. Call this once per run.
+        """Return the intent of a question. Call this once per run.
 
-        If the scene has no plans, the planner's own are used.
+        If the scene has no plans, the planner's own plans are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         text = normalised(question)

@@ -85,7 +85,7 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a question.
+    """A question divided into parts, each a statement, a question or a request.
 
     Attributes:
         part_numbers: For each word of the question, the number of its part.
@@ -103,7 +103,7 @@ class Parts:
 
 
 def parts_of(tokens: Sequence[Token]) -> Parts:
-    """Split a question's words into parts."""
+    """Return a question's words divided into parts."""
     of: list[int] = []
     starts: list[int] = []
     for place, token in enumerate(tokens):

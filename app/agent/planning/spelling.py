@@ -59,8 +59,8 @@ _LIST = "frequency_dictionary_en_82_765.txt"
 class Speller:
     """Corrects misspelt words to words that the packs declare.
 
-    `literals` are the packs' words, each with whether letters may precede and follow it. Words in
-    `preferred` are vocabulary entries by themselves; they win if several words are equally near.
+    `literals` are (word of a pack, may letters precede it, may letters follow it). If several words
+    are equally near, those in `preferred`, the vocabulary entries of one word, win.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ def _is_word(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def german() -> frozenset[str]:
-    """Return common German words that are no misspelling of a pack's word."""
+    """Return common German words, which are never taken for misspellings of a pack's words."""
     return frozenset((resources_dir() / "words" / "german.txt").read_text("utf-8").split())
 
 

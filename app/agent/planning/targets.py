@@ -42,7 +42,7 @@ _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 
 
 def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None:
-    """Return the source that a text names, or None if it names none.
+    """Return the source of the image or file that a text refers to, or None if it refers to none.
 
     The most specific wording wins: "that same generated image" is the generated one.
     """
@@ -90,9 +90,10 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 
 
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the last output with this key; tools without a known output key are tried last.
+    """Return the output with this key of the latest step that provides one, as a source.
 
-    If no step provides the key, the value from an earlier question is used, else `MissingValue`.
+    If there is none, it is the output of a step whose tool declares no key, or the value from an
+    earlier question, or `MissingValue`, in this order.
     """
     for known in (True, False):
         for number in range(len(steps), 0, -1):
@@ -188,7 +189,7 @@ def _output_key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
 def feed_arguments(
     schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
 ) -> dict[str, Any]:
-    """Return the arguments that are not given but that earlier outputs provide, by name."""
+    """Return sources for arguments that are not in `arguments` but that earlier outputs provide."""
     rule = scene.plans.rule(schema.name)
     known = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
@@ -220,7 +221,7 @@ def unsuitable_reason(
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that a target shows, either itself or after conversion, or None."""
+    """Return the open image that `target` is, or was converted from; None if there is none."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

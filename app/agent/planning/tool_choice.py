@@ -24,7 +24,12 @@ def choose(
     left_out: Collection[str],
     named: Collection[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tools that suffice, in running order, and needed tools that are not installed."""
+    """Return the tools that suffice, in running order, and needed tools that are not installed.
+
+    `kinds` are the question's kinds, each with its matches; `about` are the matches of tools'
+    subjects. `tools` are the installed tools; the question excludes those in `left_out` and names
+    those in `named`.
+    """
     wanted: dict[str, None] = {}
     absent: dict[str, None] = {}
     usable = _UsableTools(plans, tools, left_out, named)
@@ -121,7 +126,7 @@ def _is_additional(
 
 
 def satisfied(need: AnyOf | AllOf, done: Collection[str]) -> bool:
-    """Return whether a tool's requirement is met by the given tools."""
+    """Return whether the tools in `done` meet the requirement `need`."""
     if isinstance(need, AllOf):
         return all(name in done for name in need.tools)
     return not need.tools or any(name in done for name in need.tools)
@@ -147,7 +152,7 @@ def with_prerequisites(
 
 
 def prerequisites(tool: str, done: Collection[str], scene: Scene) -> list[str]:
-    """Return the tools that must run before a tool that the user names and have not run yet."""
+    """Return the tools that must run before `tool`; those in `done` or run earlier are left out."""
     ran = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order = dict.fromkeys(done, "")
     for need in scene.plans.rule(tool).requires:

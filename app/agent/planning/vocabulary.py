@@ -98,7 +98,7 @@ class Match:
 
 @lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
-    """Return a word's normalised forms: lower case with umlauts as "ae", then without accents."""
+    """Return a word in lower case, with umlauts as "ae" and, if that differs, also as "a"."""
     small = unicodedata.normalize("NFC", word.casefold())
     if small in _SIGNS:
         return ("number",)
@@ -151,7 +151,7 @@ def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
     """Return the given word forms together with their variants.
 
     Variants are the singular, the form without genitive s or apostrophes, and the form with its
-    number replaced by 0 ("w0").
+    number replaced by 0 ("w0" for "w3").
     """
     found = list(forms)
     for form in forms:
@@ -169,12 +169,12 @@ def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
 
 
 class Vocabulary:
-    """Compiled words and phrases of several owners; search time depends only on the text.
+    """Finds words and phrases in a question. Each belongs to an owner, such as a tool.
 
-    The entries are given as (owner, entry).
+    Made from (owner, word or phrase) pairs; their number does not affect the search time.
 
     Attributes:
-        alone: The words that are entries by themselves, not only part of a phrase.
+        alone: The words that are entries by themselves, not just parts of a phrase.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:

@@ -33,7 +33,7 @@ _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
 class PackWords:
-    """The words of all packs, compiled once."""
+    """The words of all packs, compiled once into a vocabulary for each purpose."""
 
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
@@ -95,9 +95,9 @@ class WordMatches:
     Attributes:
         pack_words: The packs' words.
         tokens: The question's words.
-        denied: What the question leaves out.
+        denied: The exclusions in the question.
         strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
-            for a question that says nothing else.
+            which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of tools' subjects.
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
@@ -217,7 +217,7 @@ class WordMatches:
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """Return the positions of all words that affect the result."""
+        """Return the positions of all words that affect how the question is interpreted."""
         matches = [match for found in kinds.values() for match in found]
         matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
@@ -293,7 +293,7 @@ class WordMatches:
         return " ".join(blank[self.tokens[first].start : self.tokens[last].end].split())
 
     def kinds(self) -> dict[Key, list[Match]]:
-        """Return the question's kinds with their matches."""
+        """Return the question's kinds with their matches, without kinds that others override."""
         found: dict[Key, list[Match]] = {}
         for key in self.pack_words.kinds:
             matches = self._matches(key, ())
@@ -354,7 +354,7 @@ class WordMatches:
         )
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the positions of the words addressed to each kind that overrides others."""
+        """Return the positions of the words that belong to each kind that overrides others."""
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
         }

@@ -77,7 +77,11 @@ def slots_of(schema: ToolSchema) -> list[Slot]:
 def read_arguments(
     schema: ToolSchema, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments given in a clause, and remarks on unknown or ambiguous ones."""
+    """Return the arguments that a clause gives for a tool, and remarks for the user.
+
+    The remarks are about unknown and ambiguous arguments. `text` is the clause, `blank` the same
+    with the contents of quoted strings blanked; `before` are the steps before this tool's.
+    """
     properties: dict[str, Any] = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
     unknown: list[str] = []

@@ -26,8 +26,8 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
         shutter: The shutter.
         rows: Consecutive row numbers in the image, from 0.
         columns: Number of columns in the image.
-        aspect: Height of a pixel divided by its width, so that a circle is round on the screen. Its
-            radius is in pixels along a row.
+        aspect: Height of a pixel divided by its width, so that a circle is round on the screen. The
+            circle's radius is in pixels along a row.
     """
     hidden = np.zeros((len(rows), columns), np.bool_)
     x = np.arange(columns)

@@ -84,7 +84,7 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """Return a table of screen pixels 0xFFRRGGBB for a level, indexed by values as unsigned.
+        """Return a level's table of pixels 0xFFRRGGBB, indexed by values as unsigned integers.
 
         All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """

@@ -36,10 +36,10 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The instances that remain after their files were compared.
+    """The instances of a scan that remain once copies of the same file are left out.
 
     Attributes:
-        kept: Instances without copies. Different files that share UID and size have their digest as
+        kept: The remaining instances. Different files that share UID and size have their digest as
             an attribute, so that they are never taken for copies later.
         problems: Messages about copies that were left out, one for each folder.
         final: Whether another scan would give the same result: all files could be read, and none of
@@ -57,10 +57,10 @@ def compare(
     instances: Sequence[Instance],
     opened: Sequence[Instance] = (),
 ) -> Comparison | None:
-    """Return the instances that remain when copies are left out; None without candidates.
+    """Return the instances with copies left out; None if no files share a UID and a size.
 
-    Of each set of copies, one in `opened` is kept if there is one (but not returned);
-    otherwise the file whose path sorts first.
+    All copies of an instance in `opened` are left out. Of other copies, the file whose path sorts
+    first is kept.
 
     Raises:
         Cancelled: The scan was cancelled.

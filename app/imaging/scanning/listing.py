@@ -46,10 +46,10 @@ _LINKS = ("OffsetOfTheNextDirectoryRecord", "OffsetOfReferencedLowerLevelDirecto
 
 
 def files_named_by(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the files that a DICOMDIR names, in its order, and those that cannot be listed.
+    """Return the files that a DICOMDIR names, in its order, and problems for those left out.
 
     Raises:
-        FileProblem: It cannot be read, or holds more records than `MAX_RECORDS`.
+        FileProblem: The DICOMDIR cannot be read, or holds more records than `MAX_RECORDS`.
     """
     silence_pydicom()
     with sources.open_file(path) as file:
@@ -172,7 +172,7 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """The result of one step of listing. A root is the number of an opened path.
+    """The files found in one step of listing the opened paths; a root is the index of such a path.
 
     Attributes:
         files: (root, folder or archive, names below it), in order.
@@ -218,7 +218,7 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": sum of the `file_mark` values of all files outside archives, in hexadecimal.
-        "others": the same for archives and for links that are not followed. "count": number of
+        "others": the same sum for archives and links that are not followed. "count": number of
         files. "archives": list of [modification time, size, change time]. "unsure": whether
         something failed or took too long. "todo": remaining tasks.
     """
@@ -263,7 +263,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Continue listing for about `seconds`, with at least one folder, archive or path listed."""
+    """Do the listing tasks in `todo` for about `seconds`, at least one; return the result."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:

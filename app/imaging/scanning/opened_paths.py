@@ -25,17 +25,17 @@ root is the index of the opened path."""
 
 
 def listing_tasks(paths: Sequence[Path]) -> Tasks:
-    """Return the initial tasks for listing the files behind the paths."""
+    """Return the first tasks for listing the files in the opened paths: one for each path."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return the problems of opened paths but those, by position, that gave files or problems."""
+    """Return a problem for each path that gave nothing; `fruitful` has the others' indices."""
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return whether it has taken too long to read the times of `files` files."""
+    """Return whether `seconds` are too long for reading the times of `files` files."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 

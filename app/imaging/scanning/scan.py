@@ -56,7 +56,7 @@ written again without a new time."""
 
 
 class FolderState:
-    """Compares the files currently behind the paths with those read by a scan."""
+    """Tells whether the files in the opened paths have changed since a scan read them."""
 
     def __init__(self, pool: WorkerPool, paths: Sequence[Path], cancel: CancelLike | None) -> None:
         self._pool = pool
@@ -169,7 +169,7 @@ _Batch = list[tuple[int, Path]]
 
 
 class Scan:
-    """One scan of opened paths, on a thread of its own.
+    """One scan, on its own thread: reads the files in the opened paths and groups the images.
 
     Args:
         pool: Workers that list and read files.
@@ -439,9 +439,9 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """The remembered results. Not thread-safe; a broken index never causes an error.
+    """Scan results stored on disk by opened paths. Not thread-safe; disk errors are only logged.
 
-    Results that another version of the readers has stored are deleted.
+    Results stored by another version of the program's file readers are deleted.
     """
 
     def __init__(self, folder: Path, version: str | None = None) -> None:
@@ -453,9 +453,9 @@ class Index:
                     shutil.rmtree(other, ignore_errors=True)
 
     def snapshot(self, roots: Sequence[Path]) -> Snapshot | None:
-        """Return the remembered result of opening these paths, or None.
+        """Return the stored result of scanning these paths, or None.
 
-        It is valid only while the mark of the files behind the paths equals `Snapshot.mark`.
+        The result is valid only while `FolderState.mark` for these paths equals `Snapshot.mark`.
         """
         file = self._file(roots)
         with _logged(), contextlib.suppress(FileNotFoundError):
@@ -469,7 +469,7 @@ class Index:
         return None
 
     def store(self, roots: Sequence[Path], snapshot: Snapshot | None) -> None:
-        """Store the result of opening these paths, or delete it if `snapshot` is None."""
+        """Store the result of scanning these paths; delete the stored one if `snapshot` is None."""
         file = self._file(roots)
         with _logged():
             file.unlink(missing_ok=True)  # also if nothing is stored: it no longer holds
@@ -501,7 +501,7 @@ def _logged() -> Generator[None]:
 
 @lru_cache(maxsize=1)
 def reader_version() -> str:
-    """Return a text that changes with the app, pydicom and every source file of app/imaging."""
+    """Return a text that changes with the app's or pydicom's version or code in app/imaging."""
     digest = hashlib.sha256()
     sources = sorted(Path(__file__).parent.parent.rglob("*.py"))
     if not sources:  # a frozen app has no sources, and is replaced as a whole

@@ -25,7 +25,7 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The stored result of a scan that started with no images open.
+    """The result of a scan in the form in which the index stores it.
 
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
@@ -33,7 +33,7 @@ class Snapshot:
         pages: Compressed lines of JSON: one for the problems, then one for each study.
         blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
             of each series, then for each series the others.
-        uids: The marks of all SOP Instance UIDs, in series order.
+        uids: Hashes (`uid_marks`) of all SOP Instance UIDs, in series order.
     """
 
     mark: str
@@ -43,7 +43,7 @@ class Snapshot:
     uids: bytes
 
     def to_bytes(self) -> bytes:
-        """Return the snapshot as the content of a file: a SHA-256, a line of JSON, the parts."""
+        """Return the snapshot as a file's content: SHA-256, a line of JSON, pages, blocks, uids."""
         head = json.dumps([self.mark, self.files, len(self.pages), len(self.blocks)]).encode()
         content = b"".join((head, b"\n", self.pages, self.blocks, self.uids))
         return sha256(content).digest() + content

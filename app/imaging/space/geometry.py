@@ -39,7 +39,7 @@ class Length:
 
     Attributes:
         units: "mm", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
-        source: Where the scale comes from; NONE for px.
+        source: Source of the scale; NONE for px.
         text: The value with units and source, for display.
     """
 
@@ -104,12 +104,11 @@ def _mm(value: float) -> str:
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     """Return the angle at `vertex` between the rays to two other points, 0 to 180 degrees.
 
-    Only the shape of the pixels matters: their aspect ratio if no spacing is known, in which case
-    the source is NONE. In an image with regions all three points must lie in one region whose axes
-    are both in mm; else pixels have the shape `Spacing.aspect`.
+    Pixels have the aspect ratio `Spacing.aspect`; if one region of the image contains all points
+    and has a scale, its scale is used instead. The source is NONE if there is no scale: the spacing
+    is unknown, or the image has regions but none applies.
 
-    Returns None if `vertex` coincides with another point, or the region's axes have different
-    units.
+    Returns None if `vertex` coincides with another point, or if that region's axes are not in mm.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -167,8 +166,8 @@ def edge_letters(
 ) -> tuple[str, str, str, str]:
     """Return the patient letters at the (left, right, top, bottom) edges of an image as displayed.
 
-    The image is mirrored (`flip_h`: left to right) before it is rotated by clockwise quarter turns.
-    A letter is "" where the file does not say.
+    The image is mirrored (`flip_h`: left-right, `flip_v`: top-bottom), then rotated clockwise by
+    `quarter_turns`. A letter is "" if the file does not give the direction.
     """
     row, column = orientation.row, orientation.column
     # Letters of the file (PatientOrientation) win: a projection has no cosines.

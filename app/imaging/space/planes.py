@@ -117,7 +117,7 @@ def _unit_vector(vector: tuple[float, ...]) -> XYZ:
 
 
 def is_rotation(cosines: tuple[float, ...]) -> bool:
-    """Return whether the two directions are perpendicular unit vectors, allowing for rounding."""
+    """Return whether six cosines are two perpendicular unit vectors, allowing for rounding."""
     if len(cosines) != 6 or not all(math.isfinite(part) for part in cosines):
         return False
     row, column = cosines[:3], cosines[3:]
@@ -131,7 +131,7 @@ def is_position(position: tuple[float, ...]) -> bool:
 
 
 def frame_plane(frame: Frame, frame_of_reference: str = "") -> FramePlane | None:
-    """Return the plane of a frame, or None if the file does not give its position."""
+    """Return the plane of a frame, or None if position, direction or spacing is unknown."""
     return image_plane(frame.orientation, frame.spacing, frame_of_reference)
 
 
@@ -150,7 +150,7 @@ def instance_plane(instance: Instance) -> FramePlane | None:
 def instance_place(instance: Instance) -> FramePlane | None:
     """Return the plane of an instance's first frame for sorting; None if unknown.
 
-    Unlike in `instance_plane`, the spacing may be unknown: it is NaN then.
+    Unlike for `instance_plane`, the spacing need not be known; an unknown spacing is NaN.
     """
     get = instance.get
     return _plane_from_texts(

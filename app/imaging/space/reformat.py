@@ -81,7 +81,7 @@ class SectionCut:
         position: Voxel index along that axis.
         transposed: Whether rows and columns are exchanged.
         down: 1, or -1 if rows run against the voxel index.
-        right: The same for columns.
+        right: 1, or -1 if columns run against the voxel index.
     """
 
     across: int
@@ -91,13 +91,13 @@ class SectionCut:
     right: int
 
     def orient(self, plane: NDArray[Any]) -> NDArray[Any]:
-        """Turn a plane of voxels [slower axis, faster axis] to how it is displayed."""
+        """Return a voxel plane [slower axis, faster axis] transposed and flipped for display."""
         seen = plane.T if self.transposed else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return section `index` of a plane through a volume with `counts` voxels along i, j and k."""
+    """Return the geometry of section `index` along `cut` in a grid of `counts` (i, j, k) voxels."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
@@ -114,7 +114,7 @@ def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
 
 
 def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
-    """Choose the voxel axes for sections in any plane but `ACQUIRED`.
+    """Return the voxel axes along which to cut sections in `plane`, any plane but `ACQUIRED`.
 
     Each axis of the volume is assigned to one patient axis, for the best overall fit.
     """

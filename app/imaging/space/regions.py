@@ -64,11 +64,11 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return an image's regions, the most specific first, and why they cannot be used or "".
+    """Return an image's regions, most specific first, and ""; or () and why they are unusable.
 
     Regions that extend beyond the image were drawn when it had another size. If the image has been
-    cropped since, their scale is still valid; if it has been scaled down, mm would be wrong by that
-    factor, so no regions are returned, and the text says why.
+    cropped since, their scale is still valid; if it has been scaled down, lengths in mm would be
+    wrong, so no regions are returned, and the text says why.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
     if _is_rescaled([item.box for item in given], rows, columns):

@@ -19,7 +19,7 @@ _TISSUE_2D = 1
 
 @dataclass(frozen=True, slots=True)
 class SpacingAttributes:
-    """What a file states about its scale; pairs are (between rows, between columns) in mm.
+    """The attributes in which a file states its scale; pairs are (row, column) distances in mm.
 
     Attributes:
         pixel: PixelSpacing.
@@ -52,7 +52,7 @@ class SpacingAttributes:
 
 
 def image_spacing(attributes: SpacingAttributes) -> Spacing:
-    """Choose the spacing of an image and its source (PS3.3 10.7.1.3).
+    """Return the most reliable spacing that a file states, with its source (PS3.3 10.7.1.3).
 
     A zero, negative or implausible value counts as unknown; there is no default.
     """
@@ -148,7 +148,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return the spacing in mm that a non-DICOM file states (0: none); unknown if impossible."""
+    """Return a non-DICOM file's spacing; unknown if a value is 0 (not given) or impossible."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")

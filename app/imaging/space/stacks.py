@@ -276,7 +276,7 @@ is computed where the whole header is parsed."""
 
 
 def geometry_text(geometry: StackGeometry) -> str:
-    """Return the value of `STACK_KEYWORD` for a geometry: its numbers joined by backslashes."""
+    """Return a geometry as text for attribute `STACK_KEYWORD`: numbers joined by backslashes."""
     flat: list[float] = [*geometry.size, *geometry.spacing]
     flat += [part for line in geometry.direction for part in line]
     flat += [*geometry.origin, float(geometry.regular)]

@@ -104,7 +104,7 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 
 
 def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
-    """Unpack a worker's answer about slices; an entry is None if its slice must be decoded.
+    """Return a worker's answers, one for each slice; None for a slice that must be decoded.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
@@ -194,7 +194,7 @@ class SliceGathering:
 
         Raises:
             FileProblem: A slice cannot be read, or does not fit the volume.
-            Cancelled: It was stopped, or the workers were.
+            Cancelled: `stopped` was set, or the workers were closed.
         """
         try:
             self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
@@ -411,7 +411,7 @@ class VolumeStore:
     def reformat(
         self, source: Source, plane: Plane, cancel: CancelLike | None = None
     ) -> Future[Instance]:
-        """Return an instance whose frames are the sections in a plane, after making the volume."""
+        """Make the volume; then return an instance whose frames are its sections in `plane`."""
 
         def made(volume: Volume) -> Instance:
             instance = reformat(source, plane, volume)
@@ -443,9 +443,10 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return the slices and position of a section; None if the volume was resampled.
+        """Return a volume's slices and the geometry of a section; None if it was resampled.
 
-        The slices are messages of image and frame, with only the attributes of patient and space.
+        A slice is a message of image and frame; the image has only the attributes that identify
+        patient and frame of reference.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)

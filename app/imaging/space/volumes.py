@@ -73,7 +73,7 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame number `place`, with its pixels or those given as `stored`; see `room`."""
+        """Add frame number `place` with the pixels `stored`, by default the frame's; see `room`."""
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 

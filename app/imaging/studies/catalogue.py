@@ -199,7 +199,7 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
-    """Add a warning to each study whose Patient ID is also used for another patient.
+    """Return the studies, with a warning on each whose Patient ID another patient has too.
 
     Several patients within one study are reported by `build_study`, since their IDs may differ.
     Warnings added by earlier calls are updated or removed.

@@ -65,8 +65,8 @@ class _InstanceList(Sequence[Instance]):
 class StoredInstances(_InstanceList):
     """The instances of a series restored from the index; thread-safe.
 
-    They are created in blocks on first access, each once: the same position always gives the same
-    object.
+    The instances are created in blocks on first access, each once: the same position always gives
+    the same object.
 
     Args:
         first: The first instance.
@@ -159,7 +159,7 @@ class JoinedInstances(_InstanceList):
 
 
 def marks_of(instances: Sequence[Instance]) -> Marks:
-    """Return `uid_marks` of the SOP Instance UIDs, without creating instances."""
+    """Return `uid_marks` of the instances' SOP Instance UIDs, without creating stored instances."""
     if isinstance(instances, StoredInstances):
         return instances.marks
     if isinstance(instances, JoinedInstances):
@@ -173,7 +173,7 @@ def instances_with_uids_of(
 ) -> list[Instance]:
     """Return the instances of `opened` that share a SOP Instance UID with one of `instances`.
 
-    Only these instances are created.
+    Of stored instances in `opened`, only the returned ones are created as objects.
     """
     uids = {one.sop_instance_uid for one in instances}
     marks: Marks | None = None
@@ -194,7 +194,7 @@ def loaded_instances(instances: Sequence[Instance]) -> Sequence[Instance]:
 
 
 def frame_count(instances: Sequence[Instance]) -> int:
-    """Return the total number of frames, without creating instances."""
+    """Return the total number of frames, without creating stored instances."""
     if isinstance(instances, StoredInstances):
         return instances.frames
     return sum(one.frames for one in instances)
@@ -203,7 +203,7 @@ def frame_count(instances: Sequence[Instance]) -> int:
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
     """Return the running total of frames at the end of each instance in a series.
 
-    If all have a single frame, none of them is created.
+    Stored instances are not created if each has a single frame.
     """
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))

@@ -25,7 +25,7 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping whose keys are shared with other instances: key -> place in `texts`."""
+    """A read-only mapping of keys to texts; instances share `places`: key -> place in `texts`."""
 
     __slots__ = ("_places", "_texts")
 
@@ -94,7 +94,7 @@ class TableReader:
         self._texts: dict[str, str] = {}
 
     def instances(self, table: Any, paths: Sequence[Path]) -> list[Instance]:
-        """Create the instances in a table, of the files at these paths.
+        """Return the instances in a table made by `instance_table`, one for each path.
 
         Raises:
             TableError: The table is invalid, or there are not as many instances as paths.

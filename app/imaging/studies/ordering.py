@@ -51,7 +51,7 @@ def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str,
 
 
 def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
-    """Sort instances by `tie_break`, computing names only where numbers are equal."""
+    """Return instances sorted by `tie_break`; names are read only if numbers are repeated."""
     numbers = {one.number for one in instances}
     if len(numbers) == len(instances):
         return sorted(instances, key=_number)
@@ -63,7 +63,7 @@ def _number(instance: Instance) -> int:
 
 
 def file_key(path: Path) -> list[tuple[int, int, str]]:
-    """Return a sort key that orders file names by the numbers in them."""
+    """Return a sort key for a file's name in which numbers count by value ("2" before "10")."""
     return natural_key(path.name)
 
 

@@ -106,7 +106,7 @@ def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...]
 
 
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
-    """Group the instances of one study by patient, independent of their order.
+    """Group the instances of one study by patient; their order does not matter.
 
     Files without a patient, or with only part of an identity, are added to the one patient that
     they match; if they match several, they form a separate group. The first instance in each group

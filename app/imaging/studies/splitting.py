@@ -30,14 +30,14 @@ _ASIDE_MM = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Unsorted instances of a series, and what sets them apart from the others, coarsest first."""
+    """Unsorted instances split from a series; `names` say how they differ, coarsest first."""
 
     instances: tuple[Instance, ...]
     names: tuple[str, ...] = ()
 
     @property
     def split(self) -> str:
-        """What sets this part apart from the others, as text; "" if not split."""
+        """How this part differs from the others, e.g. "b-value 800"; "" if there are no others."""
         return ", ".join(name for name in self.names if name)
 
 

@@ -43,7 +43,7 @@ class Durations:
             return statistics.median(found) if found else None
 
     def add(self, key: str, seconds: float) -> None:
-        """Keep the duration in seconds of a call with this key."""
+        """Store the duration in seconds of a call with this key."""
         if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
@@ -76,7 +76,7 @@ class Estimate:
         self._noticed = True  # the next fraction is not the first of the work
 
     def start_work(self) -> None:
-        """Note that the model is loaded, since loading time says nothing about working time."""
+        """Measure the speed of the work from now on, without the time to load the model."""
         self._noticed = False
 
     @property
@@ -87,7 +87,8 @@ class Estimate:
     def left(self, fraction: float) -> float | None:
         """Return the estimated remaining seconds; None if not known or too few to report.
 
-        The nearer `fraction` is to 1, the more weight it has, and the less the usual duration.
+        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
+        usual duration counts.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

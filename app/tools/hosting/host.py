@@ -39,9 +39,9 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
 
 @cache
 def likely_device() -> str:
-    """Return the device that torch is likely to find, "cuda", "mps" or "cpu", without torch.
+    """Return the device that torch is likely to find ("cuda", "mps" or "cpu"), without torch.
 
-    The result only decides to which process a call goes; there torch itself chooses the device.
+    The result only decides which process runs a call; in it, torch itself chooses the device.
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
@@ -55,7 +55,7 @@ def likely_device() -> str:
 
 
 def device_name(wanted: str) -> str:
-    """Return the device whose process serves `wanted`; "auto" means the likely one."""
+    """Return the device whose process serves `wanted`; "auto" or "" stands for the likely one."""
     return likely_device() if wanted in ("", "auto") else wanted
 
 
@@ -83,10 +83,10 @@ class DeviceQueue:
     def turn(
         self, what: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
     ) -> Generator[None]:
-        """Wait for the call's turn, and keep the process until the `with` block ends.
+        """Wait until the call is first in the queue; the `with` block then has the process alone.
 
-        `what` is the call's title for the calls that wait for it; `waiting` is called with the
-        title of the call that must end first, if there is one.
+        `what` is this call's title, shown to calls that wait for it. While this call waits,
+        `waiting` is called with the title of the call that is first in the queue.
 
         Raises:
             Cancelled: `cancel` was set, or the queue was closed.
@@ -208,7 +208,7 @@ class Job:
 class CallTracker:
     """Passes a call's events on to the user's progress, the model states and the estimates.
 
-    `device` is that in whose process the call runs; `model` is "" if the call uses no model.
+    `device` is the device whose process runs the call; `model` is "" if the call uses no model.
     """
 
     def __init__(
@@ -264,13 +264,13 @@ class CallTracker:
             self._board.set(self._device, replace(state, state=now))
 
     def done(self) -> None:
-        """Note that the call has returned."""
+        """Store the duration of the call, which has returned, and set its model to ready."""
         if self._durations is not None and self._key:
             self._durations.add(self._key, self._estimate.elapsed)
         self._rest()
 
     def failed(self, error: BaseException, *, alive: bool) -> None:
-        """Note that the call has raised an error; `alive` says whether the process still runs."""
+        """Update the model's state after an error; `alive` says whether the process still runs."""
         known = self._known()
         if not alive:
             self._board.clear_device(self._device)
@@ -319,7 +319,7 @@ def default_threads() -> int:
 
 
 class ProcessHost:
-    """Implements `app.tools.api.ModelHost` with worker processes.
+    """Runs functions in one worker process per device; implements `app.tools.api.ModelHost`.
 
     Args:
         idle_s: Seconds without a call after which a process is ended; None to never end it.
@@ -368,8 +368,8 @@ class ProcessHost:
     ) -> dict[str, Any]:
         """Call `entry` ("module:function") in the process of `payload["device"]` (default "auto").
 
-        If an accelerator has too little memory, the call is repeated on the processor, and the
-        result's "notes" say so.
+        If an accelerator has too little memory, the call is repeated on the CPU, and the result's
+        "notes" say so.
 
         Raises:
             Cancelled: `cancel` was set, or the host was closed.
@@ -413,7 +413,7 @@ class ProcessHost:
     def unload(self, model: str | None = None) -> None:
         """Unload a model, or all if None, once the running and waiting calls have ended.
 
-        A process is ended with its last model, since only this is sure to free all its memory.
+        A process whose last model is unloaded is ended, which is the only sure way to free memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
@@ -442,7 +442,7 @@ class ProcessHost:
         self._board.forget(model)
 
     def end_when_idle(self, idle_s: float | None) -> None:
-        """Set after how many seconds without work processes are ended; None for never."""
+        """End each process after `idle_s` seconds without work; None to never end any."""
         self._idle_s = idle_s
         for queue in self._open_queues():
             queue.end_when_idle(idle_s)

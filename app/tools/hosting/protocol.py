@@ -16,11 +16,11 @@ WORKING, LOADING, LOADED = "working", "loading", "loaded"
 
 
 class OutOfMemory(ToolFailed):
-    """A process does not have enough memory, after everything that it could try."""
+    """The error for a call that lacks memory, even after all ways to save memory were tried."""
 
 
 class ProcessorOutOfMemory(OutOfMemory):
-    """There is not enough memory, and the call already ran on the processor."""
+    """An `OutOfMemory` of a call that already ran on the CPU."""
 
 
 def event_text(kind: str, **facts: Any) -> str:

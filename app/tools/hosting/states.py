@@ -18,7 +18,7 @@ _EVERY_S = 0.1
 
 
 class State(StrEnum):
-    """What a model in a model process is doing."""
+    """The activity of a model."""
 
     INSTALLED = "installed"
     LOADING = "loading"
@@ -75,13 +75,13 @@ class StateBoard:
         self._told: dict[str, float] = {}
 
     def states(self) -> dict[str, ModelState]:
-        """Return the states by card name; models that are not in any process are left out."""
+        """Return the state of each model in a process, failed or waited for, by card name."""
         with self._lock:
             models = {model for _, model in self._states} | set(self._waiting)
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` on each change, on any thread; return an end function."""
+        """Call `listener(state)` on each change, on any thread; return an unsubscribe function."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -92,7 +92,7 @@ class StateBoard:
         return end
 
     def set(self, device: str, state: ModelState) -> None:
-        """Set a model's state in the process for a device."""
+        """Record the state of a model in the process that serves `device`."""
         with self._lock:
             self._states[device, state.model] = state
         self._tell(state.model)
@@ -100,7 +100,7 @@ class StateBoard:
     def progress(
         self, device: str, model: str, fraction: float, doing: str, left_s: float | None
     ) -> None:
-        """Set the progress of a model's running call."""
+        """Record the progress of a model's running call, with the values of `ModelState`."""
         with self._lock:
             known = self._states.get((device, model))
             if known is None:
@@ -113,12 +113,15 @@ class StateBoard:
         self._tell(model)
 
     def get(self, device: str, model: str) -> ModelState | None:
-        """Return a model's state in the process for a device; None if it has none there."""
+        """Return a model's state in the process that serves `device`; None if there is none."""
         with self._lock:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Set which models are loaded in a device's process; running ones keep their state."""
+        """Record the models loaded in a device's process; a busy model stays busy.
+
+        `models` are the dicts from `ModelCache.entries`.
+        """
         given = {str(one["model"]): one for one in models}
         stay = (State.LOADING, State.FAILED)
         self._drop(
@@ -140,7 +143,7 @@ class StateBoard:
                 self._tell(model)
 
     def models(self, device: str) -> set[str]:
-        """Return the models that are loaded or being loaded in the process for a device."""
+        """Return the models that are loaded or being loaded in the process that serves `device`."""
         with self._lock:
             return {
                 model
@@ -149,11 +152,11 @@ class StateBoard:
             }
 
     def remove(self, device: str, model: str) -> None:
-        """Remove a model's state in the process for a device."""
+        """Remove a model's state in the process that serves `device`."""
         self._drop(lambda where, one: where == device and one.model == model)
 
     def clear_device(self, device: str) -> None:
-        """Note that the process for a device has ended; the states of failed models are kept."""
+        """Remove a device's states, except failed ones, since its process has ended."""
         self._drop(lambda where, one: where == device and one.state is not State.FAILED)
 
     def forget(self, model: str) -> None:
@@ -170,7 +173,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """Count one more call that waits for a model; does nothing if `model` is ""."""
+        """Count one more waiting call of a model until the `with` block ends; none if it is ""."""
         if not model:
             yield
             return

@@ -38,11 +38,11 @@ _DEEP = 4
 
 
 class MemoryExhausted(Exception):
-    """A model does not fit into memory, judged by its card or by the size of its files."""
+    """The error for a model that will not fit into memory, judged by its card or file size."""
 
 
 def room(device: str, held: int) -> tuple[int, int]:
-    """Return the bytes that one more model may take beside the other models, and without them.
+    """Return the bytes that one more model may take if the loaded ones stay, and if all are gone.
 
     `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
     """
@@ -58,7 +58,7 @@ def room(device: str, held: int) -> tuple[int, int]:
 
 
 def parse_bytes(text: str) -> int | None:
-    """Return the bytes that a text like "8G", "500M", "1.5GB" or "8000000" gives; else None."""
+    """Return the number of bytes in "8G", "500M", "1.5GB" or "8000000"; None for other texts."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     return round(float(found[1]) * _UNITS[found[2].upper()]) if found else None
 
@@ -114,14 +114,14 @@ def clear_traceback(error: BaseException) -> None:
 
 
 def in_use(device: str) -> int:
-    """Return the bytes in use on a device; on the processor, those used by this whole process."""
+    """Return the bytes in use on a device; for "cpu", those used by this whole process."""
     if device == "cuda":
         return torch.cuda.memory_allocated()
     return torch.mps.current_allocated_memory() if device == "mps" else resident_bytes()
 
 
 def size_of(model: Any) -> int:
-    """Return the total bytes of parameters and buffers in the modules in a loaded object."""
+    """Return the total bytes of parameters and buffers of all torch modules in an object."""
     storages: dict[int, int] = {}
     for module in _modules(model, _DEEP, set()):
         for tensor in (*module.parameters(), *module.buffers()):

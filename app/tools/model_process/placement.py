@@ -21,7 +21,7 @@ class Placement:
 
 
 def place(wanted: str, *, exact: bool = False) -> Placement:
-    """Return the device and precision to use for a wanted device, the CPU if it is not available.
+    """Return the device and precision to use: the wanted device, or the CPU if it is missing.
 
     Args:
         wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps".
@@ -36,7 +36,7 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """Return the same device with a dtype of half the size; None if it already uses one."""
+    """Return the same device with a dtype of half the size; None if it is not float32."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

@@ -37,7 +37,7 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 class ModelKey:
     """The identity of a loaded model; the same model with other files has another key.
 
-    `name` is that of the model's card, or of its file; `version` are the digest, size and
+    `name` is that of the model's card, or of its file; `version` holds the digest, size and
     modification time of its files.
     """
 
@@ -165,7 +165,7 @@ tqdm.set_lock(threading.RLock())
 
 @dataclass(slots=True)
 class Work:
-    """What a piece of work with a model is told about how to run.
+    """The settings and functions that are passed to a piece of work with a model.
 
     Attributes:
         placement: The model's device and precision.
@@ -216,7 +216,8 @@ def serve(
         The result of `work`, with "device", "dtype" and "notes" added.
 
     Raises:
-        protocol.OutOfMemory: There is not enough memory, after everything that could be tried.
+        protocol.OutOfMemory: There is not enough memory, even after other models were unloaded and
+            the work was tried in smaller parts and with less precision.
     """
     source = source_of(payload)
     usual = place(str(payload.get("device", "auto")), exact=exact)
@@ -252,7 +253,7 @@ def serve(
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call's payload["model"]; if the payload only names a file, one made from it."""
+    """Return a call's payload["model"], or else a dict with payload["weights"] as "path"."""
     return payload.get("model") or {"path": payload["weights"]}
 
 

@@ -27,7 +27,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written; reports the progress and heeds a cancel."""
+    """Counts bytes that are read or written, reports the progress and raises on a cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -52,10 +52,11 @@ _lock = threading.Lock()
 
 
 def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
-    """Return the hex digest of a file; a remembered one if the file has not changed.
+    """Return a file's SHA-256 in hexadecimal; a remembered one if the file has not changed.
 
     Raises:
-        OSError: The file cannot be read; or `Cancelled`.
+        OSError: The file cannot be read.
+        Cancelled: `cancel` was set.
     """
     key = file_key(path)
     with _lock:
@@ -69,10 +70,11 @@ def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
 def read_sha256(
     path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
-    """Return the hex digest of a file, reading it even if its digest is remembered.
+    """Return a file's SHA-256 in hexadecimal, reading the file even if a digest is remembered.
 
     Raises:
-        OSError: The file cannot be read; or `Cancelled`.
+        OSError: The file cannot be read.
+        Cancelled: `cancel` was set.
     """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -92,13 +94,13 @@ def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
 
 
 def file_key(path: Path) -> _Key:
-    """Return a file's (path, size in bytes, modification time in ns), the key of its digest."""
+    """Return (path, size in bytes, modification time in ns), the key of a remembered digest."""
     found = path.stat()
     return (str(path), found.st_size, found.st_mtime_ns)
 
 
 def remember(key: _Key, sha256: str) -> None:
-    """Remember the digest of a file that was read; for a large file also after the program ends."""
+    """Remember a file's digest until the program ends, and for a large file also on the disk."""
     with _lock:
         _digests()[key] = sha256
         if key[1] < _STORED_FROM:

@@ -62,7 +62,7 @@ def hub() -> str:
 
 
 def mirror_address(url: str) -> str:
-    """Return an address on huggingface.co changed to that of its mirror; others unchanged."""
+    """Return an address with huggingface.co replaced by `hub()`; other addresses unchanged."""
     return hub() + url.removeprefix(HUB) if url.startswith(f"{HUB}/") else url
 
 
@@ -95,8 +95,8 @@ class ModelDownload:
         """Download the files that have not been downloaded yet, and verify them.
 
         Returns:
-            The staging folder, which holds the model in a folder with the card's name, and the
-            model's files.
+            The staging folder, in which a folder with the card's name holds the model; and the
+            model with the list of its files.
 
         Raises:
             Cancelled: `cancel` was set.
@@ -195,9 +195,9 @@ class ModelDownload:
 def list_repository(
     repository: str, revision: str, alternative: str = ""
 ) -> tuple[str, tuple[PlannedFile, ...]]:
-    """Ask the hub for the commit and the files of a repository ("owner/name").
+    """Return the commit and the files of a repository ("owner/name"), as listed by the hub.
 
-    `revision` is a commit, "" for the main branch.
+    `revision` is a commit, "" for the main branch; `alternative` is as for `download_file`.
 
     Raises:
         SightlineError: The hub cannot be reached, or its answer cannot be understood.

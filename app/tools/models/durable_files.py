@@ -42,7 +42,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder_entries(folder: Path) -> None:
-    """Flush the list of names in a folder; Windows does this by itself."""
+    """Flush the list of names in a folder to the disk; Windows does this by itself."""
     if sys.platform != "win32":
         _fsync(os.open(folder, os.O_RDONLY))
 
@@ -53,7 +53,7 @@ def rename(source: Path, target: Path) -> None:
 
 
 def retry_while_in_use(action: Callable[[], Result]) -> Result:
-    """Return `action()`, called again while Windows reports that the file is open elsewhere.
+    """Return `action()`, repeated for a while if Windows reports that a file is open elsewhere.
 
     Virus scanners open new files for a moment, and another Sightline may be reading a record.
     """

@@ -20,7 +20,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """Files from a source could do harm, by intent or by mistake; none of them was written."""
+    """The error for files that could do harm, by intent or by mistake; nothing was written."""
 
 
 def is_sha256(text: str) -> bool:
@@ -34,10 +34,10 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return a relative path with "/" that is valid and means the same on all systems.
+    """Return `raw`, a path with "/", if it is valid and means the same file on all systems.
 
     Raises:
-        Hostile: The path leads out of its folder, or is not a valid file name on some system.
+        Hostile: The path leads out of its folder, or is not valid on some system.
     """
     name = raw.removeprefix("./")
     parts = name.split("/")
@@ -75,7 +75,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def hostile(reason: str) -> Hostile:
-    """Return the error that says why files are refused."""
+    """Return the error for files that are refused for `reason`."""
     return Hostile(
         reason, remedy="Nothing of it was written. Get it again from a place that you trust."
     )

@@ -119,12 +119,12 @@ class InstallPlan:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What the user has agreed to.
+    """The user's consent to an installation.
 
     Attributes:
-        terms: The terms of every model.
-        code: That the programs that come with the models may run.
-        other: That files that are not the published ones may be installed.
+        terms: Whether the user accepts the terms of every model.
+        code: Whether the programs that come with the models may run.
+        other: Whether files that are not the published ones may be installed.
     """
 
     terms: bool = False
@@ -185,8 +185,8 @@ def check_space(folder: Path, needed: int) -> None:
 def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> InstallPlan:
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
-    `places` are the models' places by their cards' names; without a `name`, the model is identified
-    by its files' names, its repository or its digest.
+    `places` are the places of all known models by card name. `name` is the model's card name; if it
+    is None, models are identified by file names, repository or digest.
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
@@ -230,9 +230,9 @@ def checked_model(
     revision: str = "",
     left_out: Iterable[str] = (),
 ) -> PlannedModel:
-    """Return a planned model, with its problems and the terms that must still be accepted.
+    """Return the plan for the model at `place`, with its problems and terms not yet accepted.
 
-    `revision` is what the source gives as its commit; it need not be a valid commit id.
+    `revision` is the source's commit; a text that is not a commit id counts as "".
     """
     wanted = place.card
     names = {file.name for file in files}

@@ -54,7 +54,7 @@ _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes
 
 @dataclass(slots=True)
 class Installation:
-    """An installation in progress; the attributes are those of `ModelStore`'s methods."""
+    """An installation into the folder `models`; `places` are the models' places by card name."""
 
     models: Path
     places: Mapping[str, Place]
@@ -87,8 +87,8 @@ class Installation:
     def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
         """Verify a model that is complete in a staging folder, and put it in place.
 
-        Any other files in its folder below `staging` are deleted; `label` is their origin, which is
-        stored in the installation's record.
+        Any other files in its folder below `staging` are deleted. `label` is the model's origin,
+        which is stored in the installation's record.
 
         Raises:
             SightlineError: A file does not have the expected content, or cannot be put in place.
@@ -268,7 +268,7 @@ def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> Model
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Load files in the model process as the tool would, if the card names a function for it.
+    """Check that a model's files can be loaded, with the card's `check` function if it has one.
 
     Raises:
         SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.

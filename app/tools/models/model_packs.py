@@ -46,7 +46,7 @@ LONGEST_MANIFEST = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PackFile:
-    """A file of a model in a pack: its name as on the card, its size in bytes and its digest."""
+    """A model's file in a model pack: its name on the card, its size in bytes and its SHA-256."""
 
     name: str
     size: int
@@ -55,7 +55,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a pack: its card's name, files, commit and, for information only, its licence."""
+    """A model in a model pack: card name, files, commit and, for information only, licence."""
 
     card: str
     files: tuple[PackFile, ...]
@@ -69,7 +69,7 @@ class PackModel:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The list of a pack's contents; `made` is the time when it was made, ISO 8601 in UTC."""
+    """The contents of a model pack; `made` is the time when it was written, ISO 8601 in UTC."""
 
     format: int
     models: tuple[PackModel, ...]

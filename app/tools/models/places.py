@@ -60,7 +60,7 @@ class Place:
 
     @property
     def file_names(self) -> tuple[str, str]:
-        """The possible names of a single-file model: the published file's, and its conversion's."""
+        """The possible names of a single-file model: as published, and converted to safetensors."""
         return (self.card.files[0].name, f"{self.card.name}.safetensors")
 
     @property
@@ -77,7 +77,7 @@ class Place:
         return found if found is not None and found.name == self.card.name else None
 
     def present_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the names of existing files that are in the record, or else on the card."""
+        """Return the names of existing files that are in the record; without one, on the card."""
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]
@@ -199,7 +199,7 @@ def allowed_programs(record: Record | None) -> dict[str, str]:
 
 
 def are_allowed(folder: Path, allowed: Mapping[str, str]) -> bool:
-    """Return True if a folder holds exactly the programs with these digests by name."""
+    """Return True if a folder's programs are exactly those in `allowed` (name -> digest)."""
     unchanged = _program_digests(folder) == dict(allowed)
     return bool(allowed) and unchanged and not _refers_elsewhere(folder)
 

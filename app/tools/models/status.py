@@ -46,7 +46,7 @@ class InstalledModel:
         return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
-        """Return what a call to `model_process.serving` says about the model and the device."""
+        """Return the "model" and "device" entries of a payload for `model_process.serving`."""
         return {
             "model": {
                 "name": self.card.name,

@@ -77,7 +77,7 @@ class ModelStore:
         return Place(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
-        """Return True if a model's files exist; they are not read."""
+        """Return True if a model's files exist; their contents are not checked."""
         known = self.cards.get(name)
         return known is not None and not self._recovered_place(known).missing()
 
@@ -160,7 +160,8 @@ class ModelStore:
         whether the user also allows the programs among its files to run.
 
         Raises:
-            UsageError: There is no such model, it is not installed, or its card has no code.
+            UsageError: There is no such model, it is not installed, or `code` is True and its card
+                provides for no programs.
             SightlineError: The record cannot be written.
         """
         wanted = self.card(name)
@@ -227,8 +228,8 @@ class ModelStore:
     ) -> tuple[ModelStatus, ...]:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
-        `consent` is for `plan.terms`, for `plan.code` (else the programs are left out, if the
-        model works without them) and for `plan.other`.
+        `consent` must cover `plan.terms` and `plan.other`. If it does not cover `plan.code`, the
+        programs are left out, provided that the models work without them.
 
         Raises:
             SightlineError: The plan has problems, a consent of the user is missing, or a file is

@@ -489,7 +489,7 @@ class Canvas(ImageView):
 
 
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
-    """Return the actions on the canvas by the key that triggers them.
+    """Return a map from keys to the actions that they trigger on the canvas.
 
     Escape discards an unfinished drawing; if there is none, it switches the drawing tool off; if
     no tool is on, it clears the selection.

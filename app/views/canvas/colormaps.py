@@ -31,7 +31,7 @@ def _base(name: str) -> str:
 
 
 def is_gray(name: str) -> bool:
-    """Return whether the name means that the image keeps its own greys."""
+    """Return whether the colour map called `name` keeps the image's own greys."""
     return name.strip().lower() in _GRAY
 
 

@@ -122,7 +122,7 @@ class AnnotationItem(QGraphicsItem):
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
-        """Draw a shape with a painter in image coordinates."""
+        """Draw a shape; `painter` must be in image coordinates."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(style))
         painter.setBrush(Qt.BrushStyle.NoBrush)

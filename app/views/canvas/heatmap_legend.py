@@ -40,7 +40,7 @@ class Legend:
 
 
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """Return the heatmap to draw: the one with id `selected`, or the last one; None without any.
+    """Return the heatmap to draw: the one with id `selected`, else the last; None if there is none.
 
     Only one is drawn at a time, since several could not be told apart.
     """
@@ -50,7 +50,7 @@ def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding 
 
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
-    """Return the legend for the drawn heatmap; None if no heatmap is drawn."""
+    """Return the legend of the heatmap from `visible_heatmap`; None if there is no heatmap."""
     shown = visible_heatmap(findings, selected)
     if shown is None:
         return None

@@ -96,7 +96,7 @@ def contains(outer: Area, inner: Area) -> bool:
 
 
 def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
-    """Return the levels from `pyramid` as patches that cover the whole image."""
+    """Return each level from `pyramid` as a patch that covers the whole image."""
     return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
 
@@ -235,7 +235,7 @@ class ImageLayer(QGraphicsItem):
 
 
 def area_of(rect: QRectF, margin: int = 0) -> Area:
-    """Return the pixels that a rectangle in image coordinates touches, plus a margin."""
+    """Return the pixels that a rectangle in image coordinates touches, plus `margin` all round."""
     return (
         math.floor(rect.left() + 0.5) - margin,
         math.floor(rect.top() + 0.5) - margin,

@@ -160,7 +160,7 @@ class ImageView(pg.GraphicsView):
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
     def set_density(self, density: float | None) -> None:
-        """Set the physical per logical pixels for screenshots; None for those of the screen."""
+        """Set the number of physical pixels per logical pixel; None for the screen's own number."""
         self._density = density
         self.view_changed.emit()
 

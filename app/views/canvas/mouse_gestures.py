@@ -22,7 +22,7 @@ RANGE_PX = 1024.0
 
 
 class Drag(Enum):
-    """What a drag does."""
+    """The action of a mouse drag on the canvas."""
 
     WINDOW = auto()
     PAN = auto()

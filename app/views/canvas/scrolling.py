@@ -172,7 +172,7 @@ class Scroller(QObject):
             self.playing_changed.emit(True)
 
     def change_speed(self, steps: int) -> None:
-        """Play the cine faster (1) or slower (-1) by a number of speed steps."""
+        """Change the cine's speed by a number of steps: positive is faster, negative is slower."""
         place = SPEEDS.index(self.speed) + steps
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
@@ -225,7 +225,7 @@ class Scroller(QObject):
 
 
 def frame_duration(instance: Instance, index: int) -> float:
-    """Return the duration of a cine's frame in ms: from the file, or 100; at least 15."""
+    """Return the duration of a cine's frame in ms: as in the file, by default 100, at least 15."""
     times = instance.frame_times_ms
     time = times[index + 1] - times[index] if index + 1 < len(times) else instance.frame_time_ms
     return max(time or DEFAULT_FRAME_MS, FASTEST_FRAME_MS)

@@ -108,7 +108,7 @@ class ReasoningView(QWidget):
                 self.view.restart(self.text)
 
     def tick(self) -> None:
-        """Update the elapsed time."""
+        """Update the displayed time that the reasoning has taken."""
         passed = time.monotonic() - self._began if self._began is not None else 0.0
         if passed >= 1:
             self._time.setText(f"{passed:.0f} s")
@@ -182,7 +182,7 @@ class AnswerStream:
         return True
 
     def think(self, text: str) -> None:
-        """Add a piece of reasoning; it is shown above the answer even if it arrives later."""
+        """Add a piece of reasoning, shown above the answer even if the answer came first."""
         if self._thinking is None:
             if not text.strip():
                 return
@@ -229,7 +229,7 @@ class AnswerStream:
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show the answer if it was not streamed, and link its findings and results.
+        """End the run: show the answer if it was not streamed; link findings and results in it.
 
         `unknown` are numbers cited in the run's texts for which there is no result.
         """

@@ -157,7 +157,7 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A card that accepts the answer yes only after all of it has been on the screen."""
+    """A card that can be answered with yes only after all of it has been on the screen."""
 
     arguments: ArgumentsView | None = None
 

@@ -312,7 +312,7 @@ class ConsentDialog(QDialog):
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ignore all keys, even those that mean No, until none has been pressed for `QUIET_MS`."""
+        """Ignore all keys, even those for No, until no key has been pressed for `QUIET_MS`."""
         if not self._armed:
             self._quiet.start()
             return

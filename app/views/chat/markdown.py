@@ -158,8 +158,8 @@ class _State:
 class MarkdownWriter:
     """Appends streamed Markdown to a document.
 
-    Finished lines are never touched again and only the open last line is rewritten, so the cost of
-    a piece of text does not grow with the answer.
+    Finished lines are never touched again and only the unfinished last line is rewritten, so the
+    cost of adding text does not grow with the answer.
     """
 
     def __init__(self, document: QTextDocument) -> None:

@@ -54,7 +54,7 @@ class PlanLine:
 
 
 class PlanView(QWidget):
-    """Shows the plan of a run, which folds the view when it has ended.
+    """Shows a run's plan: unfolded while the run is in progress, folded when the run has ended.
 
     The head counts the steps and the changes by rules; a goal that was not reached is named below
     the head. Both stay visible when the plan is folded.

@@ -130,7 +130,7 @@ class RunStatus:
         self.stopping = ""  # the text from the moment the user pressed stop
 
     def say(self, text: str) -> None:
-        """Show the bar with `text`, or hide it if `text` is ""; a stopping run keeps its text."""
+        """Show the bar with `text`, or `stopping` if that is set; hide the bar if both are ""."""
         if self.bar is not None:
             self.bar.say(self.stopping or text)
 

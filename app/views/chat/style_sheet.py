@@ -109,5 +109,5 @@ QFrame#chatPending {
 
 
 def sheet() -> str:
-    """Return the style sheet with the theme's colours and sizes filled in."""
+    """Return the chat's Qt style sheet with the theme's colours and sizes filled in."""
     return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))

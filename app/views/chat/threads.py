@@ -90,7 +90,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread cut before run `find(runs)`; `draft` is for the text field."""
+        """Open a copy of a thread with its runs before index `find(runs)` and the text `draft`."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()

@@ -119,7 +119,7 @@ class PictureButton(QAbstractButton):
 
 
 class Thumbnail(PictureButton):
-    """A picture that a tool made; a click opens it.
+    """A button that shows a picture made by a tool; a click opens the picture.
 
     Args:
         made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The

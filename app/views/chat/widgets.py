@@ -69,7 +69,7 @@ class _LinkButton(QPushButton):
 def link_button(
     text: str, name: str = "", action: Callable[[], object] | None = None
 ) -> QPushButton:
-    """Return a text button without a frame, with an icon if `name` is given."""
+    """Return a text button without a frame; `name` is the name of its icon, "" for none."""
     button = _LinkButton(menu_text(text))
     button.setObjectName("chatLink")
     button.setAccessibleName(text)
