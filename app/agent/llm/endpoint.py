@@ -32,13 +32,13 @@ class Bounds:
     """Limits on the time (in seconds) and size of an answer.
 
     Attributes:
-        connect_s: Until the connection is established.
-        first_s: Until the first piece of the answer. Local servers load a model during the first
-            request, and some models think for minutes before the first word.
-        silence_s: Between two pieces.
-        answer_s: For the whole answer.
+        connect_s: Time until the connection is established.
+        first_s: Time until the first piece of the answer. Local servers load a model during the
+            first request, and some models think for minutes before the first word.
+        silence_s: Time between two pieces.
+        answer_s: Time for the whole answer.
         note_s: Time without a first piece after which the user gets a note.
-        poll_s: Between two requests to a server that is still loading its model.
+        poll_s: Time between two requests to a server that is still loading its model.
         body_bytes: Size of the answer as it is sent; a token takes 200 to 400 bytes.
         line_bytes: Size of one line, which must fit into memory as a whole.
         text_chars: Characters of text; a window that shows more during streaming becomes slow.
@@ -117,7 +117,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import a provider's package, which takes about a second; return (package, `llm.transport`)."""
+    """Import a provider's package, which takes about a second; return it and `llm.transport`."""
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")
