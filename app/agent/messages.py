@@ -37,7 +37,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: Whether the patient's right is on the right of the picture, as in the file.
+        mirrored: Whether the patient's right is on the picture's right, because the file is so.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -121,7 +121,7 @@ class AuditLog:
 
     @property
     def keys(self) -> Keys:
-        """The keys that are derived from the secret."""
+        """The `Keys` that are derived from the secret."""
         if self._keys is None:
             self._keys = Keys(self.secret)
         return self._keys

@@ -40,11 +40,11 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads; its title is the first question, shortened.
+    """A thread's entry in the list of threads; the title is the first question, shortened.
 
     Attributes:
-        created: ISO 8601 in UTC.
-        updated: When its file was last written, as ISO 8601 in UTC.
+        created: When the thread was started, as ISO 8601 in UTC.
+        updated: When the thread's file was last written, as ISO 8601 in UTC.
     """
 
     thread_id: str

@@ -140,7 +140,7 @@ class LineWriter:
 
 
 class ThreadLock:
-    """The lock on a writable thread, which the system releases if the program crashes.
+    """Locks a thread for writing by this program, until `release` or until the program ends.
 
     Raises:
         ThreadInUse: Another program holds the lock.
