@@ -50,7 +50,7 @@ _BLANK = frozenset(
 
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as JSON for the user, which parses to exactly the arguments that would run.
+    """Return arguments as JSON text for the user; parsing the text gives exactly these arguments.
 
     Line breaks, invisible characters, unusual spaces and characters that change the writing
     direction are written as escapes, so that no argument can look like another.
@@ -142,7 +142,7 @@ class Gate:
 
     Attributes:
         policy: The rules of the user and the site about tools.
-        grants: The user's answers that hold for a whole conversation; shared by all loops of the
+        grants: The user's answers that hold for a whole conversation; shared by all runs of the
             program.
     """
 
@@ -183,7 +183,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Return whether `admit` would ask about this call; if so, no other may run beside it."""
+        """Return whether `admit` would ask the user about a call, which must then run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(
@@ -197,7 +197,7 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Return whether a call may run, as a verdict; ask the user if the policy requires it."""
+        """Return the verdict on a call, after asking the user if the policy requires it."""
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:

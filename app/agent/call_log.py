@@ -28,8 +28,8 @@ class LoggedCall:
         call: The call.
         message: The tool message with its result.
         images: References of the open images that the result is based on; empty if unknown.
-        sources: Paths of the open images that the result is based on; if there are none, of the
-            files that the call's arguments, or else its output, name.
+        sources: Paths of the open images that the result is based on. If there are none: paths of
+            the files named in the call's arguments or, failing that, in its output.
         here: Whether the call was made in the current run.
         number: Position of the result in the order in which results arrived, from 0.
     """
@@ -141,7 +141,7 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return the note on the image with this reference, or None if the image is unknown."""
+        """Return the note on the image whose reference is `key`, or None if it is unknown."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
@@ -206,7 +206,7 @@ class CallLog:
 
 
 def output_of(ended: LoggedCall, key: str) -> Any | None:
-    """Return the value of a key in a call's output, or None if it is missing or empty."""
+    """Return the value of `key` in the output of the call `ended`; None if missing or empty."""
     value = ended.message.output.get(key)
     return None if value in ("", [], {}) else value
 

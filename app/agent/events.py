@@ -41,7 +41,7 @@ class TextDelta(_Event):
 class ReasoningDelta(_Event):
     """A piece of the model's reasoning before its answer.
 
-    It is shown collapsed and is not part of the answer.
+    The reasoning is shown collapsed and is not part of the answer.
     """
 
     kind: Literal["reasoning_delta"] = "reasoning_delta"
@@ -194,7 +194,7 @@ class ApprovalRequested(_Event):
 
 
 class ApprovalResolved(_Event):
-    """The user (or the policy) answered an approval request."""
+    """The approval request `approval_id` was answered; the other fields are as in `Decision`."""
 
     kind: Literal["approval_resolved"] = "approval_resolved"
     approval_id: str
@@ -234,7 +234,7 @@ class Usage(_Event):
 
 
 class RunFinished(_Event):
-    """Terminal: the run ended with an answer.
+    """The last event of a run that ended with an answer.
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
     "wall_time", "repeated_call", "cycle"), or is "" if the model ended it. At a limit, the answer
@@ -252,7 +252,7 @@ class RunFinished(_Event):
 
 
 class RunFailed(_Event):
-    """Terminal: the run failed; gives the reason and a remedy for the user."""
+    """The last event of a run that failed, with the reason and a remedy for the user."""
 
     kind: Literal["run_failed"] = "run_failed"
     error: str
@@ -260,7 +260,7 @@ class RunFailed(_Event):
 
 
 class RunCancelled(_Event):
-    """Terminal: the user stopped the run."""
+    """The last event of a run that the user stopped."""
 
     kind: Literal["run_cancelled"] = "run_cancelled"
 

@@ -26,7 +26,7 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file, or the image's id if the file has no usable name.
+    """Return the name of an image's file, or the image's id if the name cannot be shown unchanged.
 
     The id is added to the name if another image in `notes` has the same file name.
     """

@@ -37,7 +37,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: Whether the patient's right is on the right of the picture, as in the file.
+        mirrored: Whether the patient's right is on the picture's right, because the file is so.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,7 +55,7 @@ class Message(BaseModel):
         role: system, user, assistant or tool.
         text: Plain text; for a tool message, the JSON of {summary, output, metadata} or an error.
         tool_calls: The calls in an assistant message.
-        call_id: For a tool message: the call it answers.
+        call_id: For a tool message: the id of the call that was made.
         tool: For a tool message: the tool's name.
         ok: For a tool message: whether the call succeeded.
         data: For a tool message: {"summary", "output", "metadata"} as objects (not JSON text).

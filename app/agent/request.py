@@ -69,7 +69,7 @@ class RunRequest:
         images: The images that tools may read.
         image_notes: Notes on the open images, the current one first, as in `Message.images`.
         out_dir: The run's output folder; created if it does not exist.
-        host: The model process.
+        host: Runs the tools' networks in processes of their own.
         models_dir: The folder that contains the user's model weights.
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Stops the run; the loop also sets it when nobody reads its events any more.

@@ -47,7 +47,7 @@ class Entry:
     """One action in the log.
 
     Attributes:
-        number: From 1, without gaps across all files.
+        number: Number of the action, from 1, without gaps across all files.
         time: ISO 8601 in UTC, to the millisecond.
         action: The kind of action, one word.
         facts: Details of the action; no patient data.
@@ -65,9 +65,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the log: number, file, file size in bytes and MAC of its last line.
+    """The recorded end of the log.
 
-    `pending` is the line that is being appended, with its newline; empty if there is none.
+    Attributes:
+        number: Number of the last line.
+        segment: Number of the file that contains the last line.
+        size: Size of that file in bytes.
+        last: MAC of the last line.
+        pending: The line that is being appended, with its newline; empty if there is none.
     """
 
     number: int = 0
@@ -78,7 +83,7 @@ class Head:
 
     @property
     def pending_place(self) -> tuple[int, int]:
-        """The number of the file, and the offset in it, at which the pending line begins."""
+        """The place where the pending line begins: number of the file, and offset in bytes."""
         entry = decode(self.pending)
         if entry is not None and entry.action == SEGMENT:
             return int(entry.facts["segment"]), 0
@@ -86,10 +91,10 @@ class Head:
 
 
 class Keys:
-    """The keys that are derived from the log's secret of at least 16 random bytes.
+    """Computes the log's MACs and hashes, with keys derived from its secret of 16 bytes or more.
 
     Attributes:
-        id: 16 hexadecimal digits that differ from secret to secret and reveal nothing about it.
+        id: 16 hexadecimal digits that identify the secret without revealing anything about it.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -105,11 +110,11 @@ class Keys:
         return hmac.digest(self._line, bytes.fromhex(previous) + text, "sha256").hex()
 
     def head_mac(self, text: bytes) -> str:
-        """Return the MAC for a head's text and its pending line."""
+        """Return the MAC for `text`: a head's text, followed by its pending line."""
         return hmac.digest(self._head, text, "sha256").hex()
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash (24 hex digits) for an image's UID or a file's content."""
+        """Return the keyed hash (24 hex digits) of a value and its kind, e.g. "image" and a UID."""
         data = value.encode() if isinstance(value, str) else value
         return hmac.digest(self._name, kind.encode() + b"\0" + data, "sha256").hex()[:24]
 
@@ -119,7 +124,7 @@ def _derived(secret: bytes, purpose: bytes) -> bytes:
 
 
 def encode(number: int, time: str, action: str, facts: Facts) -> bytes:
-    """Return a line as far as its MAC; facts that would make it too long are shortened."""
+    """Return a line's text, which lacks the MAC; facts too long for one line are shortened."""
     text = _encoded(number, time, action, dict(facts))
     if len(text) > MAX_LINE_BYTES - _MAC_BYTES - 1:
         text = _encoded(number, time, action, _shortened(facts))
@@ -161,13 +166,13 @@ def number_of(line: bytes) -> int:
 
 
 def is_genuine(keys: Keys, previous: str, line: bytes) -> bool:
-    """Return whether a line (without newline) is genuine and follows that with MAC `previous`."""
+    """Return whether a line (without newline) is genuine, given the MAC of the line before it."""
     mac = mac_of(line)
     return bool(mac) and hmac.compare_digest(mac, keys.line_mac(previous, line[:-_MAC_BYTES]))
 
 
 def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
-    """Return the entry in a line, without checking that it is genuine; None if it is malformed."""
+    """Return the entry in line number `place` of a file, MAC unchecked; None if malformed."""
     try:
         found: Any = json.loads(line)
         number, facts = int(found["n"]), found["f"]
@@ -180,7 +185,7 @@ def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
 
 
 def encode_head(keys: Keys, head: Head) -> bytes:
-    """Return the complete content for the head's file."""
+    """Return the content of the head's file, signed with `keys`."""
     text = (
         f'{{"n":{head.number},"segment":{head.segment},"size":{head.size},"last":"{head.last}",'
         f'"key":"{keys.id}"'
@@ -189,7 +194,7 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return the head in a file's bytes, and the id of the key by which it says it was signed.
+    """Return the head in a file's bytes, and the `Keys.id` that the file names as its signer's.
 
     The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
     """

@@ -59,7 +59,7 @@ def action_text(entry: Entry) -> str:
 
 
 def object_text(entry: Entry) -> str:
-    """Return what the action was applied to, in words: the tool, the host, the number of images."""
+    """Return the object of the action in words, e.g. the tool, the host or the number of images."""
     facts = entry.facts
     match entry.action:
         case "tool_started" | "tool_finished" | "tool_replayed":

@@ -14,10 +14,10 @@ from app.errors import FileProblem, SightlineError
 
 @contextlib.contextmanager
 def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> Generator[None]:
-    """Record that a file is about to be written, and at the end whether it was.
+    """Record that the body of the `with` statement writes a file, and afterwards whether it did.
 
     The file's name and folder are not recorded, since they may name the patient; its content is
-    recorded as a keyed hash. The body of the `with` statement writes it.
+    recorded as a keyed hash.
 
     Args:
         log: The audit log; None to record nothing.

@@ -85,13 +85,13 @@ class AuditLog:
 
     @property
     def problem(self) -> str:
-        """Why the latest actions are not in the log, as a text for the user; "" if they are."""
+        """The reason, for the user, why the latest actions are not in the log; "" if they are."""
         return self._problem
 
     def record(
         self, action: str, facts: Mapping[str, Any] | None = None, *, sync: bool = False
     ) -> None:
-        """Write an action; earlier actions that failed are written first, with their own times.
+        """Write an action; before it, write earlier actions that failed, each with its own time.
 
         Args:
             action: The kind of action, one word.
@@ -111,17 +111,17 @@ class AuditLog:
             self._problem = ""
 
     def note(self, action: str, facts: Mapping[str, Any]) -> None:
-        """Record an action that may proceed even if the log cannot be written now; see `record`."""
+        """Record an action like `record`, but raise no error if the log cannot be written now."""
         with contextlib.suppress(AuditFailed):
             self.record(action, facts)
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash for an image ("image", its UID) or a file ("file", its bytes)."""
+        """Return the keyed hash that stands for an image (by its UID) or a file (by its bytes)."""
         return self.keys.name(kind, value)
 
     @property
     def keys(self) -> Keys:
-        """The keys that are derived from the secret."""
+        """The `Keys` that are derived from the secret."""
         if self._keys is None:
             self._keys = Keys(self.secret)
         return self._keys
@@ -340,7 +340,9 @@ def _now() -> str:
 
 
 def audit_key(file: Path, keyring: Secrets) -> bytes:
-    """Return the log's 32-byte key; create it if there is none. A slow keyring may take seconds.
+    """Return the log's 32-byte key, kept in `file` or in the keyring; create it if there is none.
+
+    A slow keyring may take seconds.
 
     Raises:
         SightlineError: The key exists but cannot be read, or a new key cannot be stored.

@@ -32,7 +32,10 @@ _ANCHOR = re.compile(r"([0-9]{1,15}):([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log is not as it was written: segment 0 is the head, line 0 all of it."""
+    """A place where the log is not as it was written.
+
+    `segment` is the number of the file, 0 for the head's; `line` is 0 for the whole file.
+    """
 
     segment: int
     line: int
@@ -40,7 +43,7 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """The place and what is wrong there, in one line."""
+        """The place and the reason, in one line."""
         name = (
             entries.segment_path(Path(), self.segment).name if self.segment else entries.HEAD_NAME
         )
@@ -57,8 +60,8 @@ class Report:
         notes: Facts worth knowing that are not problems.
         first: Time of the first line.
         last: Time of the last line.
-        anchor: The end of the log, to be noted elsewhere: a later `verify` that is given it finds
-            out whether the log was replaced by an older copy.
+        anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
+            whether the log was replaced by an older copy.
     """
 
     lines: int = 0
@@ -80,7 +83,7 @@ class Report:
 
 
 def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
-    """Check every line of the log.
+    """Check every line of the log, and return a report.
 
     Args:
         folder: The log's folder.

@@ -28,7 +28,8 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
     """Print the entries, the oldest first, without verifying them; return the exit code.
 
-    `kind` is one of `KINDS`, in upper or lower case, or "" for all; `last` None prints all entries.
+    `kind` is one of `KINDS`, in upper or lower case, or "" for all. `last` is the number of entries
+    to print, from the end of the log; None for all.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
@@ -47,7 +48,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
-    """Verify the log and print the problems; return the exit code, which is 1 if there are any.
+    """Verify the log and print the problems; return the exit code, 1 if there are problems.
 
     `anchor` is an earlier `Report.anchor`, or "".
     """

@@ -32,7 +32,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """A segmentation, structure set or presentation state, which is drawn over images.
+    """Facts about an object drawn over images: segmentation, structure set or presentation state.
 
     Attributes:
         title: The object's label or description.
@@ -51,7 +51,7 @@ Objects = Mapping[int, ObjectFacts]
 
 
 def info(sources: Sequence[Path], *, as_json: bool) -> int:
-    """Print the content of files, folders or archives; return the exit code, 1 if none opens.
+    """Print the content of files, folders or archives; return the exit code, 1 if none can be read.
 
     If a source is itself a report, the report's text is printed, too.
     """

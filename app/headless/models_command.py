@@ -23,7 +23,9 @@ class ModelsCommand:
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
         names: Card names of the models.
-        path: The file or folder to install, or the pack to write.
+        path: The file or folder to install, or the archive that "pack" writes.
+        accept_terms: Whether the user accepts the models' terms of use.
+        allow_code: Whether the user allows programs that come with the weights to run.
         other: Whether to install files even if they differ from the published ones.
         markdown: Whether `list` prints the Markdown table of the documentation.
     """
@@ -39,7 +41,7 @@ class ModelsCommand:
 
 
 def models(command: ModelsCommand) -> int:
-    """Run the command; return the exit code.
+    """Run the command; return the exit code, 1 if "verify" finds a model missing or damaged.
 
     Raises:
         SightlineError: The command failed, or the user has not given a consent that is needed.

@@ -43,15 +43,15 @@ class RenderRequest:
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
         out: Path of the PNG to write.
-        frame: Index of the frame, from 0. It counts the frames of the image; if `series` or `plane`
-            is given, those of the whole series; for an object that is drawn over images, those of
-            all images to which it refers.
+        frame: Index, from 0, among the frames of the image; if `series` or `plane` is given, among
+            those of the whole series; for an object that is drawn over images, among those of all
+            images to which the object refers.
         window: Grey-value window to use; None for the image's own.
         annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
-            true shape: if pixels are not square, it is larger than the image's matrix.
-        series: Number, UID or key of a series; "" for the first series that can be shown. A
-            presentation state stands for its image as the state shows it; contours, and with
-            `annotated` a segmentation, stand for the image that they are drawn over.
+            true shape: if pixels are not square, the picture is larger than the image's matrix.
+        series: Number, UID or key of a series; "" for the first series that can be shown. For a
+            presentation state, its image is shown as the state demands; for contours, and with
+            `annotated` for a segmentation, the image that they are drawn over is shown.
         plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
     """
 
@@ -65,7 +65,9 @@ class RenderRequest:
 
 
 def render(request: RenderRequest) -> int:
-    """Write one frame at native matrix size (`annotated`: in true shape), or a report as a page.
+    """Write one frame, or a report as a page, to the PNG `request.out`; return the exit code.
+
+    The picture has the frame's native matrix size, unless `annotated`.
 
     Raises:
         FileProblem: The source cannot be read, decoded or shown, or `out` cannot be written.

@@ -61,7 +61,7 @@ def ask(
     Args:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
-        llm: As for `Program.language_model`.
+        llm: The `name` for `Program.language_model`; None for the model of the settings.
         out: Folder for masks and pictures; None for the conversation's own folder.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
@@ -228,8 +228,8 @@ def run_tool(
 ) -> int:
     """Run one tool, print its result, and return the exit code.
 
-    A missing image argument is set to the first of the `images`, which are files, folders or
-    archives. `out` None stands for a new folder in the data folder.
+    `images` are the files, folders or archives to open; the first image is used for an image
+    argument that is not given. `out` is the output folder; None for a new one in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute

@@ -66,9 +66,9 @@ def export(thread_id: str, form: Form, target: Path) -> int:
 
 
 def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
-    """Run a conversation's tool calls again; return 1 if any result differs.
+    """Run a conversation's tool calls again; return 1 if any result differs or is missing.
 
-    In `images`, files or folders, images are looked for that are no longer at their recorded paths.
+    `images` are files or folders to search for images that are no longer at their recorded paths.
     Files that the calls make are written to `out`, or to a temporary folder.
     """
     store = SessionStore(paths.sessions_dir())

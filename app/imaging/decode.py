@@ -52,7 +52,7 @@ _FIXED_BYTES = 4096
 def footprint(frame: Frame) -> int:
     """Return the memory in bytes that a frame occupies: pixels, overlays, palettes, LUTs, shutters.
 
-    Memory shared with the worker that sent the frame counts too, since only this process keeps it.
+    This includes memory shared with the worker that sent the frame, as only this process keeps it.
     """
     return _FIXED_BYTES + _array_bytes(frame)
 

@@ -63,7 +63,7 @@ class Shape:
 
     Attributes:
         item: `LayerItem.number` of the item.
-        geometry: What to draw; a Mask or Heatmap has as many rows and columns as the frame.
+        geometry: The geometry to draw; a Mask or Heatmap has as many rows and columns as the frame.
         filled: Whether a polygon is filled.
         by_reference: True if the object refers to this very frame; False if it only lies in the
             same plane of the same frame of reference.

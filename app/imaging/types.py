@@ -31,7 +31,7 @@ class ImageRef:
 
 
 class SpacingSource(StrEnum):
-    """Where the scale of an image in mm comes from."""
+    """The source of an image's scale in mm."""
 
     PATIENT = "patient"  # PixelSpacing of a cross-sectional image
     CALIBRATED = "calibrated"  # PixelSpacing with a calibration, or corrected for magnification
@@ -170,7 +170,7 @@ class OverlayPlane:
     Attributes:
         pixels: Bool array [overlay rows, overlay columns].
         row: Image row (from 0, may be negative) of the overlay's first row.
-        column: The same for columns.
+        column: Image column (from 0, may be negative) of the overlay's first column.
         group: Group number, 0x6000 to 0x601E.
         kind: "G" for graphics or "R" for a region of interest.
         label: Overlay Label or Overlay Description, or "".
@@ -186,7 +186,7 @@ class OverlayPlane:
 
 @dataclass(frozen=True, slots=True)
 class Shutter:
-    """The visible part of an image: what lies inside all given shapes (PS3.3 C.7.6.11, C.7.6.15).
+    """The visible part of an image: the pixels inside all given shapes (PS3.3 C.7.6.11, C.7.6.15).
 
     Attributes:
         rectangle: Edges (left, right, top, bottom) as columns and rows from 0; the edges

@@ -31,7 +31,7 @@ class Volume:
         affine: [4, 4] float64 matrix that maps (i, j, k, 1) to patient coordinates in mm, LPS.
             Voxel centres have integer coordinates.
         template: A frame that provides rescale, windows and names; its pixels are not used.
-        slices: For each k, the position in the series of the frame it comes from; () if the volume
+        slices: For each k, the index of its frame among all frames of the series; () if the volume
             was resampled.
         warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: the
             acquired one changes".

@@ -364,7 +364,7 @@ class ToolContext:
 
 
 class Tool(Protocol):
-    """A tool: a spec and a blocking `run`."""
+    """A tool of a pack: its description (`spec`) and its blocking function (`run`)."""
 
     @property
     def spec(self) -> ToolSpec:

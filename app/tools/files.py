@@ -34,7 +34,7 @@ def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
 
 
 def plain(value: Any) -> Any:
-    """Return a copy in JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
+    """Return `value` in JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):

@@ -82,8 +82,8 @@ class QuestionKind:
         certain: Whether rules may answer the question without a language model, provided that it
             asks nothing else.
         needs_image: Whether the question is about an open image.
-        unless: Words that exclude this kind if they are in the same clause: "liver", if the pack
-            outlines none.
+        unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
+            that cannot outline livers.
         alone: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
         counts_as: Another kind in the pack to which such a question also belongs.
@@ -96,9 +96,9 @@ class QuestionKind:
             heart is enlarged"). In other parts of the question, `beats` has no effect.
         addressed: Whether its words name the tool that is asked, so that the next question is
             addressed to the same tools: "CheXagent, is the heart enlarged?".
-        means: Kinds whose words, anywhere in the question, refer to the work of this kind, unless
-            the part of the question with those words names an object of its own: "I drew a box.
-            Outline it", but "outline the heart".
+        means: Kinds that do not count if this kind is recognised, since their words then ask for
+            this kind's work ("I drew a box. Outline it"), except in parts of the question that name
+            an object of their own ("outline the heart").
         again: Whether all its tools run again even if an earlier question already gave their
             result. If not, only the last tool runs, and takes that result as its input: "show the
             overlay".
@@ -314,7 +314,7 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class PackPlan:
-    """The plan of one pack.
+    """The plan of one pack: which questions its tools answer, and how results are worded.
 
     Attributes:
         pack: The pack's name.
@@ -365,7 +365,7 @@ class Plans:
         return bool(self.packs)
 
     def rule(self, tool: str) -> ToolRule:
-        """Return the rule for a tool; an empty one if no pack declares one."""
+        """Return the rule for a tool; a default rule if no pack declares one."""
         return self._rules.get(tool) or ToolRule(tool)
 
     def rules(self) -> tuple[ToolRule, ...]:
@@ -386,7 +386,7 @@ class Plans:
         return tuple(word for pack in packs for word in pack.caveats)
 
     def wording(self, tool: str) -> ResultWording:
-        """Return the wording for a tool's results; an empty one if no pack declares one."""
+        """Return the wording for a tool's results; a default wording if no pack declares one."""
         return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
 
     def wordings(self) -> Iterator[ResultWording]:

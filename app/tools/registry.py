@@ -75,7 +75,7 @@ class Registry:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of findings that have a colour of their own, in the order of the tools."""
+        """All labels in the `labels` of the tools' specs, in the order of the tools."""
         found = (label for tool in self._tools.values() for label in tool.spec.labels)
         return tuple(dict.fromkeys(found))
 

@@ -21,8 +21,8 @@ class Sentence:
 
     Attributes:
         text: The sentence.
-        cites: Whether it is based on the result; general remarks ("a score is no diagnosis") are
-            not.
+        cites: Whether the sentence is based on the result and cites it, unlike a general remark
+            ("a score is no diagnosis").
     """
 
     text: str

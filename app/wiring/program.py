@@ -56,7 +56,7 @@ IDENTIFYING_KEYWORDS = (
 
 @dataclass
 class Program:
-    """The objects of one process, each built when it is first needed.
+    """Builds and holds the objects of the program, such as the decoder, each when first needed.
 
     `settings_notices` are sentences for the user about problems with settings and rules.
     """
@@ -110,7 +110,7 @@ class Program:
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The decoder, with its worker processes."""
+        """The decoder of image files, with its worker processes."""
         return Decoder(index=paths.index_folder())
 
     @cached_property
@@ -120,7 +120,7 @@ class Program:
 
     @cached_property
     def host(self) -> ProcessHost:
-        """The host of the model processes."""
+        """The host that runs the tools' networks in model processes."""
         return ProcessHost(idle_s=self.settings.idle_minutes * 60 or None)
 
     @cached_property
@@ -157,9 +157,10 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """Return the model "KIND" or "KIND:MODEL" (`providers.KINDS`), or that of the settings.
+        """Return the language model named "KIND" or "KIND:MODEL" (see `providers.KINDS`).
 
-        May take seconds, since its key is looked up in the keyring.
+        `name` None means the model of the settings. May take seconds, since the model's API key is
+        looked up in the keyring.
 
         Raises:
             UsageError: There is no such model, or the model is not configured.
@@ -169,7 +170,7 @@ class Program:
         )
 
     def use_model(self, name: str) -> None:
-        """Use a model (see `language_model`), but do not save this choice to the settings."""
+        """Use a model, named as for `language_model`, without saving the choice to the disk."""
         self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
         self._configure_secrets(self.settings)
 
@@ -180,7 +181,7 @@ class Program:
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
-        """Return the language model that given settings name; they need not be those in use."""
+        """Return the language model of the settings `chosen`, which need not be those in use."""
         fields = chosen.of(chosen.kind)
         name = key_name(chosen.kind, providers.endpoint_url(chosen.kind, fields))
         key = self.secrets.get(name, chosen=True)
@@ -234,7 +235,10 @@ class Program:
         out_dir: Path,
         approve: Approve,
     ) -> RunRequest:
-        """Return the request for a run; see `question`. `approve` answers requests for approval."""
+        """Return the request for a new run, whose approval requests `approve` answers.
+
+        The other arguments are explained at `Program.question`.
+        """
         frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
             run_id=new_run_id(),
@@ -258,9 +262,9 @@ class Program:
         thread: Thread,
         out_dir: Path | None = None,
     ) -> Question:
-        """Return a question about the images as they are currently open, the shown one first.
+        """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` None stands for the conversation's own folder.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.
@@ -287,7 +291,7 @@ class Program:
         out_dir: Path,
         progress: Callable[[float, str], None] = lambda _fraction, _text: None,
     ) -> ToolContext:
-        """Return the context of a tool call that is made outside of a run."""
+        """Return the context that a tool gets for a call made outside of a run."""
         return ToolContext(
             run_id=run_id,
             call_id=call_id,

@@ -40,7 +40,7 @@ class ViewRequest:
         paths: Files and folders to open, in order, after the demo study if `demo` is set.
         ask: Question to ask in the chat once everything is shown; "" for none.
         screenshot: File for a picture of the window, after which the program quits, or None.
-        llm: As for `Program.language_model`.
+        llm: The `name` for `Program.language_model`; None for the model of the settings.
     """
 
     paths: Sequence[Path] = ()
@@ -79,7 +79,7 @@ def view(request: ViewRequest) -> int:
 
 
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
-    """Return the window with all its parts, after starting what `request` asks it to do."""
+    """Return the window with all its parts, after starting the actions that `request` asks for."""
     from app.views.agent_thread import AgentThread
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock

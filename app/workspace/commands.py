@@ -12,7 +12,7 @@ LIMIT = 200  # commands kept; older ones can no longer be undone
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An undoable change: a function that makes it, one that reverses it, and a menu label."""
+    """An undoable change: a menu label, and functions that make and reverse the change."""
 
     label: str
     do: Callable[[], None]

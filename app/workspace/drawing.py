@@ -59,7 +59,7 @@ def verb(tool: str) -> str:
 def points_of(finding: Finding) -> tuple[XY, ...]:
     """Return the points that the user can move; () for a finding made by a tool.
 
-    Those of a box are its corners, clockwise from the top left.
+    A box has four such points: its corners, clockwise from the top left.
     """
     if not by_hand(finding):
         return ()

@@ -152,7 +152,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """Set what the canvas shows: image, frame index from 0, decoded frame; None for nothing."""
+        """Set the image, frame index (from 0) and decoded frame that the canvas shows, or None."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:

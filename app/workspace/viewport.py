@@ -17,7 +17,7 @@ from app.workspace.signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """A request for a frame, with the number that tells whether it is the latest."""
+    """A numbered request for a frame; only the answer to the latest one is shown."""
 
     number: int
     instance: Instance
@@ -75,7 +75,7 @@ def _display_of(presented: ImagePresentation | None) -> Display:
 
 
 class Viewport:
-    """What one viewport shows, and how. All methods must be called on the GUI thread."""
+    """The frame in one viewport and its display. All methods must be called on the GUI thread."""
 
     def __init__(self) -> None:
         self.instance: Instance | None = None

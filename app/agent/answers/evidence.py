@@ -147,7 +147,7 @@ def numbers_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with its citation before the full stop; unchanged if there is no number."""
+    """Return a sentence with its citation before the full stop; if `number` is 0, without one."""
     if not number:
         return line
     mark = f"[{number}]"

@@ -212,7 +212,7 @@ class ChatAssembly(Assembly):
 
 
 def _begins_next_call(known: CallParts, call_id: str, name: str, arguments: str) -> bool:
-    """Report whether a piece is a new call although its index is known: some give all index 0."""
+    """Return whether a piece is a new call although its index is known: some give all index 0."""
     if not name or not known.name:
         return False
     if call_id and known.id:

@@ -96,7 +96,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the user during an answer; a `passing` one only describes the current moment."""
+    """A note for the user during an answer; a `passing` note describes only the current moment."""
 
     text: str
     passing: bool = False
@@ -145,7 +145,7 @@ def set_resend_check(check: Callable[[], None]) -> None:
 
 
 def check_resend() -> None:
-    """Run the check set by `set_resend_check`; raise ModelFailed if it forbids to send again."""
+    """Run the check set by `set_resend_check`, which raises ModelFailed to forbid the request."""
     check = _resend_check.get()
     if check is not None:
         check()
@@ -157,7 +157,7 @@ def is_encrypted(model: object) -> bool:
 
 
 class LanguageModel(Protocol):
-    """A language model. It may also have `info` (`model_info`) and `encrypted` (`is_encrypted`)."""
+    """A language model; may also have the attributes that `model_info` and `is_encrypted` read."""
 
     @property
     def name(self) -> str:
@@ -172,7 +172,7 @@ class LanguageModel(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the model's answer to the transcript `messages`, in which it may call `tools`.
+        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
 
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.

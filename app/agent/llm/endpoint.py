@@ -32,13 +32,13 @@ class Bounds:
     """Limits on the time (in seconds) and size of an answer.
 
     Attributes:
-        connect_s: Until the connection is established.
-        first_s: Until the first piece of the answer. Local servers load a model during the first
-            request, and some models think for minutes before the first word.
-        silence_s: Between two pieces.
-        answer_s: For the whole answer.
+        connect_s: Time until the connection is established.
+        first_s: Time until the first piece of the answer. Local servers load a model during the
+            first request, and some models think for minutes before the first word.
+        silence_s: Time between two pieces.
+        answer_s: Time for the whole answer.
         note_s: Time without a first piece after which the user gets a note.
-        poll_s: Between two requests to a server that is still loading its model.
+        poll_s: Time between two requests to a server that is still loading its model.
         body_bytes: Size of the answer as it is sent; a token takes 200 to 400 bytes.
         line_bytes: Size of one line, which must fit into memory as a whole.
         text_chars: Characters of text; a window that shows more during streaming becomes slow.
@@ -160,7 +160,7 @@ def host_of(base_url: str) -> str:
 
 
 def place_of(base_url: str) -> str:
-    """Return the host to show for an http(s) address, with the port unless it is the 443 of https.
+    """Return the host to show for an http(s) address, with its port unless that is 443 for https.
 
     The port matters: consent to one service on a machine is not consent to another. Letters outside
     ASCII are written as they are sent over the network ("xn--..."), so that no host can look like
@@ -185,7 +185,7 @@ def _ascii_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Report whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
+    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
 
     A name such as "a.localhost" does not count: many systems look it up on the network.
     """

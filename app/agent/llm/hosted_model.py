@@ -66,7 +66,7 @@ class HostedModel(ABC):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's answer to the transcript `messages`, in which it may call `tools`.
+        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
 
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.

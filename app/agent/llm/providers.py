@@ -60,7 +60,7 @@ def endpoint_url(kind: str, fields: ProviderSettings) -> str:
 
 
 def parse(name: str) -> tuple[Kind, str]:
-    """Return kind and model ("" if none) of "KIND" or "KIND:MODEL"; raise UsageError if unknown."""
+    """Split "KIND" or "KIND:MODEL" into kind and model; raise UsageError for an unknown kind."""
     kind, _, model = name.partition(":")
     for known in KINDS:
         if kind == known:
@@ -114,7 +114,7 @@ def _check_url(url: str) -> None:
 
 
 def build(choice: ModelChoice) -> LanguageModel:
-    """Return a new language model with these settings.
+    """Return a new language model with the settings `choice`.
 
     Raises:
         UsageError: The model is not configured, or a package that it needs is missing.
@@ -182,7 +182,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return the chosen model for questions; a local model is built once. Raises as `build`."""
+        """Return `build(choice)`, for questions; a local model is built once and then kept."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":
@@ -190,7 +190,7 @@ class Models:
             return model
 
     def trial_model(self, choice: ModelChoice) -> LanguageModel:
-        """Return the chosen model for a test: the local model already kept, or else a new model."""
+        """Return a model for a test: the local model kept for `choice`, or else a new model."""
         with self._lock:
             return self._running_local(choice) or build(choice)
 

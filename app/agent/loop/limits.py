@@ -54,7 +54,7 @@ class Meter:
         return self._price(self.input_tokens, self.output_tokens)
 
     def used(self, input_tokens: int, output_tokens: int) -> None:
-        """Add the tokens of one request to the model, and of its answer, to the run's total."""
+        """Count the tokens of one request to the model and of its answer."""
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
 

@@ -34,7 +34,7 @@ class Transcript:
         self._waiting.extend(message.tool_calls)
 
     def answer(self, call: ToolCall, result: Message) -> None:
-        """Record a call's result; it is added once all calls before it have their results."""
+        """Record a call's result, and add it to the thread once all earlier calls have results."""
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))

@@ -64,7 +64,7 @@ class Mention:
 
 
 def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
-    """Return the tools mentioned by name in a text, in the order in which they appear.
+    """Return the mentions of tools by name in a text, in the order in which they appear.
 
     A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
     only if it is used like a call ("run X").

@@ -412,7 +412,7 @@ def _without_own_paths(text: str, scope: Scope) -> str:
 
 
 def _is_unknown_name(text: str, scope: Scope) -> bool:
-    """Report whether a text is a plain name that leads to no file, however it is opened."""
+    """Return whether a text is a plain name that leads to no file, however it is opened."""
     if len(text) > 255 or any(
         re.search(r"[\\/:\n~$%]|^\.", form.strip()) for form in _decoded(text)
     ):
@@ -421,7 +421,7 @@ def _is_unknown_name(text: str, scope: Scope) -> bool:
 
 
 def _exists_relative(text: str, scope: Scope) -> bool:
-    """Report whether a text names a file where the program was started or in the run's folder.
+    """Return whether a text names a file where the program was started or in the run's folder.
 
     Callers have already let files of the run pass, so a name found in its folder is a link out.
     """

@@ -112,7 +112,7 @@ class Grants:
         arguments: BaseModel | Mapping[str, Any],
         touches: Sequence[Touch] = (),
     ) -> bool:
-        """Report whether exactly this call was allowed in the thread."""
+        """Return whether exactly this call was allowed in the thread."""
         return Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)) in self._given
 
     def refuse(self, thread_id: str, tool: str) -> None:
@@ -123,7 +123,7 @@ class Grants:
         }
 
     def is_refused(self, thread_id: str, tool: str) -> bool:
-        """Report whether the user refused the tool in the thread."""
+        """Return whether the user refused the tool in the thread."""
         return Refusal(thread_id, tool) in self._refused
 
     def accept_objection(self, thread_id: str, image: ImageRef, objection: str) -> None:
@@ -131,7 +131,7 @@ class Grants:
         self._overridden = {*self._overridden, (thread_id, image, objection)}
 
     def is_objection_accepted(self, thread_id: str, image: ImageRef, objection: str) -> bool:
-        """Report whether the user accepted this objection for this image in the thread."""
+        """Return whether the user accepted this objection for this image in the thread."""
         return (thread_id, image, objection) in self._overridden
 
     def active_grants(self, thread_id: str = "") -> tuple[Grant, ...]:

@@ -45,7 +45,7 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges tool calls by `DEFAULTS` and by added `rules`, which can only make it stricter.
+    """Judges tool calls by `DEFAULTS` and by added `rules`, which cannot permit any more calls.
 
     `also` are policies that apply as well, such as the site's in addition to the user's.
     """
@@ -68,7 +68,7 @@ class Policy:
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool, whatever its arguments; an unknown effect asks."""
+        """Return the strictest rule for a tool, whatever its arguments; unknown effects are ASK."""
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (

@@ -33,7 +33,7 @@ class Scope:
 
     @classmethod
     def for_run(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
-        """Return the scope of a run, with its `RunImages` and `RunRequest.image_notes`."""
+        """Return the scope of a run with these `RunImages`, image notes and output folder."""
         names = _names(images, notes)
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
         return cls(folder, names, getattr(images, "knows", None), own)
@@ -89,11 +89,11 @@ class Scope:
             return None
 
     def contains_resolved(self, path: Path) -> bool:
-        """Report whether a resolved path lies below the run's folder."""
+        """Return whether a resolved path lies below the run's folder."""
         return self.folder is not None and _is_below(path, self.folder.resolve())
 
     def is_protected(self, path: Path) -> bool:
-        """Report whether a resolved path is that of an open image or belongs to the program."""
+        """Return whether a resolved path is that of an open image or belongs to the program."""
         if any(path.is_relative_to(folder.resolve()) for folder in self.protected):
             return True
         return str(path) in self._all_names or (self.knows is not None and self.knows(str(path)))

@@ -68,8 +68,8 @@ def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
     """Return the rules in the data of a user or a site, in the form that this module describes.
 
     Raises:
-        UsageError: Part of the data is not understood; without it, the rest would be weaker than
-            the site intended.
+        UsageError: Part of the data is not understood. The rest is not returned, since the rest
+            alone would be weaker than the site intended.
     """
     unknown = [str(key) for key in data if key not in PolicySettings.model_fields]
     if unknown:

@@ -22,7 +22,7 @@ Sent = Literal["text", "pictures"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A conversation and the remote model it would be sent to; `host` has the port unless 443."""
+    """A conversation and the remote model to send it to; `host` includes a port other than 443."""
 
     thread_id: str
     host: str
@@ -95,7 +95,7 @@ class Consents:
             self._no.add((to, shown.image))
 
     def sees(self, to: Target, picture: Picture) -> bool:
-        """Return whether this very picture may be sent to that model, also with later questions."""
+        """Return whether this very picture may be sent to `to`, also with later questions."""
         with self._lock:
             return (to, digest(picture)) in self._sees
 
@@ -135,8 +135,8 @@ def consent_request(
 ) -> dict[str, Any]:
     """Return the fields of the approval request for sending a conversation to a remote model.
 
-    `pictures` says whether the model accepts pictures, for which the text announces a second
-    question; `encrypted` whether the connection is encrypted, without which there is a warning.
+    If the model accepts `pictures`, the text announces a second question about them. Unless the
+    connection is `encrypted`, the text warns of that.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -178,7 +178,7 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the further approval request for sending pictures that are risky."""
+    """Return the fields of the separate approval request for sending these risky pictures."""
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
     return _pictures("risky_pictures", model, host, shown) | {

@@ -119,9 +119,9 @@ def is_identifying(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_telling(key: str) -> bool:
-    """Return whether the value under this identifying key must be removed from all texts, too.
+    """Return whether the value under this identifying key must be removed from other texts, too.
 
-    It need not if such values are ordinary words or numbers: an "ROIName" may be "Heart".
+    False if such values are ordinary words or numbers: the value of "ROIName" may be "Heart".
     """
     return (
         _is_private(key)

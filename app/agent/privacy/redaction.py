@@ -46,7 +46,7 @@ _HOMES = frozenset(("home", "users"))
 
 
 def telling_names(path: str) -> Iterator[str]:
-    """Yield those names, of a file (without suffixes) and of its folder, that may name a person.
+    """Yield a file's name (without suffixes) and its folder's name, each if it may name a person.
 
     The path is that of an open image, in the notation of any operating system.
     """

@@ -126,7 +126,7 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self, images: Sequence[str] = ()) -> bool:
-        """Ask for consent, add the question to the transcript; return whether it has pictures.
+        """Ask for consent, add the question to the transcript; return whether pictures are sent.
 
         `images` are the ids of the images that the question names.
 

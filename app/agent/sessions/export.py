@@ -372,7 +372,7 @@ def _caption(artifact: Artifact) -> str:
 
 
 def _is_own_picture(content: Content, run_id: str, path: Path) -> bool:
-    """Report whether a picture was made in the conversation and may go into the document.
+    """Return whether a picture was made in the conversation and may go into the document.
 
     A tool, or the author of the session's file, may have named any file. In a folder of the user's
     own, only pictures with a lineage note count.

@@ -181,7 +181,7 @@ class Replay:
         return target
 
     def _is_tool_file(self, path: Path, old_dir: Path) -> bool:
-        """Report whether a tool made that file; anyone may have written the session's file.
+        """Return whether a tool made that file; anyone may have written the session's file.
 
         Outside the thread's own folder only files with a lineage note count, and links never do.
         """

@@ -88,7 +88,7 @@ def parse_line(line: bytes) -> Entry | None:
 
 
 def complete_size(data: bytes) -> int:
-    """Return the size in bytes of the complete lines; a valid last entry needs no newline."""
+    """Return the size in bytes of a file's complete lines; a valid last entry needs no newline."""
     tail = data.rfind(b"\n") + 1
     return len(data) if parse_line(data[tail:]) is not None else tail
 
@@ -107,7 +107,7 @@ def _check_version(entry: Entry, thread_id: str) -> None:
 def save_large_values(
     folder: Path, data: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Write those values of a result that are too large for a line to separate files.
+    """Write to separate files those values of a result that are too large for one line.
 
     The files are named by their SHA-256, so that a message and a call with the same value share one
     file.
@@ -148,7 +148,7 @@ def load_large_values(
 def copy_large_value(
     source: Path, target: Path, name: object, names: Mapping[str, str]
 ) -> tuple[str, bytes]:
-    """Copy the file `name` of a large value to another thread, with `names` inside it replaced.
+    """Copy the file `name` of a large value to another thread's folder; replace `names` in it.
 
     Returns:
         The name of the new file, and its content; `name` and no content if the file is missing.

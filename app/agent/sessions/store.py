@@ -40,11 +40,11 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads; its title is the first question, shortened.
+    """A thread's entry in the list of threads; the title is the first question, shortened.
 
     Attributes:
-        created: ISO 8601 in UTC.
-        updated: When its file was last written, as ISO 8601 in UTC.
+        created: When the thread was started, as ISO 8601 in UTC.
+        updated: When the thread's file was last written, as ISO 8601 in UTC.
     """
 
     thread_id: str
@@ -120,7 +120,7 @@ class SessionStore:
     def branch(self, thread_id: str, question_index: int) -> Thread:
         """Return a new thread with everything before a question of a thread, which may be open.
 
-        `question_index` is an index in `Thread.runs()`; the length of that list copies everything.
+        `question_index` is an index in `Thread.runs()`; the index after the last copies everything.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.

@@ -50,7 +50,7 @@ class LineWriter:
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
-        """Write a line; with `sync`, it and all lines before it are forced to the disk."""
+        """Write a line; with `sync`, force that line and all lines before it to the disk."""
         with self._guard:
             self._unwritten += line
             self._try(sync=sync)
@@ -140,7 +140,7 @@ class LineWriter:
 
 
 class ThreadLock:
-    """The lock on a writable thread, which the system releases if the program crashes.
+    """Locks a thread for writing by this program, until `release` or until the program ends.
 
     Raises:
         ThreadInUse: Another program holds the lock.
@@ -166,7 +166,7 @@ class ThreadLock:
 
 
 def in_use(folder: Path) -> bool:
-    """Report whether any program, including this one, has the thread open for writing."""
+    """Return whether any program, including this one, has the thread open for writing."""
     if not (folder / _LOCK).exists():
         return False
     try:

@@ -76,7 +76,7 @@ def _text(kind: bytes, data: bytes) -> str:
 
 
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
-    """Mark a PNG as made by a model, unless it is marked; atomic, the pixels do not change.
+    """Mark an unmarked PNG as made by a model, atomically and without changing the pixels.
 
     Args:
         path: A PNG written by this program.

@@ -117,7 +117,7 @@ class RequestQueue:
         return len(self._waiting)
 
     def put(self, request: Request, priority: int) -> None:
-        """Add a request behind the others with the same priority."""
+        """Add a request after all others with the same priority."""
         request.priority = int(priority)
         self._waiting[request.answer.number] = request
 

@@ -218,7 +218,7 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": sum of the `file_mark` values of all files outside archives, in hexadecimal.
-        "others": the same for archives and for links that are not followed. "count": number of
+        "others": the same sum for archives and links that are not followed. "count": number of
         files. "archives": list of [modification time, size, change time]. "unsure": whether
         something failed or took too long. "todo": remaining tasks.
     """
@@ -263,7 +263,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Do the listing tasks in `todo` for about `seconds`, at least one; return what was found."""
+    """Do the listing tasks in `todo` for about `seconds`, at least one; return the result."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:

@@ -39,7 +39,7 @@ class Length:
 
     Attributes:
         units: "mm", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
-        source: Where the scale comes from; NONE for px.
+        source: Source of the scale; NONE for px.
         text: The value with units and source, for display.
     """
 

@@ -42,7 +42,7 @@ class PlainLayout:
 
 @dataclass(frozen=True, slots=True)
 class PlainSpan:
-    """Where the pixels of a frame lie in a file, which is never a member of an archive.
+    """The position of a frame's pixels in a file that is not a member of an archive.
 
     Attributes:
         size_bytes: File size when it was scanned; 0 if unknown.

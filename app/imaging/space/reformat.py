@@ -81,7 +81,7 @@ class SectionCut:
         position: Voxel index along that axis.
         transposed: Whether rows and columns are exchanged.
         down: 1, or -1 if rows run against the voxel index.
-        right: The same for columns.
+        right: 1, or -1 if columns run against the voxel index.
     """
 
     across: int
@@ -97,7 +97,7 @@ class SectionCut:
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return where section `index` along `cut` lies in a volume of `counts` (i, j, k) voxels."""
+    """Return the geometry of section `index` along `cut` in a grid of `counts` (i, j, k) voxels."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 

@@ -443,7 +443,7 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return all slices of the volume and where a section cuts it; None if it was resampled.
+        """Return a volume's slices and the geometry of a section; None if it was resampled.
 
         A slice is a message of image and frame; the image has only the attributes that identify
         patient and frame of reference.

@@ -91,7 +91,7 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 @dataclass(frozen=True, slots=True)
 class ComparedImage:
-    """One of the two images, with the results of its checks and its data for the table."""
+    """One of the two compared images, with its checks' results and its data for the table."""
 
     name: str
     snapshot: ImageSnapshot

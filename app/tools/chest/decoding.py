@@ -60,7 +60,7 @@ class SpecialIds:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTokens:
-    """The generated tokens.
+    """The tokens that a model wrote.
 
     Attributes:
         ids: Token ids without the prompt, start token, end token and padding.
@@ -102,7 +102,7 @@ def generate_tokens(
         inputs: The model's inputs. If they contain a prompt as "input_ids", the prompt is removed
             from the output.
         ids: The special token ids.
-        work: Its `progress` is called after each token; its `share` scales down the beams.
+        work: Its `progress` is called after each token; `beams` is multiplied by its `share`.
         most: Maximum number of tokens to generate.
         beams: Number of beams.
     """

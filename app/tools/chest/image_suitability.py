@@ -292,7 +292,7 @@ class _Evidence:
 def admit(
     snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
 ) -> Admission:
-    """Check an image's modality, body part, view, orientation and content.
+    """Check an image's modality, body part, view, orientation and content, and admit or refuse it.
 
     Args:
         snapshot: The image.
@@ -303,7 +303,7 @@ def admit(
 
     Raises:
         ToolFailed: The image is not a frontal chest radiograph.
-        ToolRetry: The image is a picture from this run into which a tool has drawn colours.
+        ToolRetry: In this run, a tool drew colours into the image or exchanged black and white.
         Cancelled: The run was stopped while the user was asked.
     """
     if context is not None and needs:

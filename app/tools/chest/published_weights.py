@@ -35,7 +35,7 @@ FractionCallback = Callable[[float], None]
 
 
 class OtherLayout(Exception):
-    """The layout of a model's folder differs from that of the published model."""
+    """The error for a model folder whose layout differs from that of the published model."""
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:

@@ -28,10 +28,10 @@ _FIRST, _LAST = 0.1, 0.92  # progress before the first and after the last step
 
 
 def load(path: Path, work: Work) -> Any:
-    """Load the pipeline in a folder, with the device and precision set by `work`.
+    """Load the Stable Diffusion pipeline in a folder, on the device and in the precision of `work`.
 
     Raises:
-        ToolFailed: The folder is damaged, or is not a Stable Diffusion pipeline.
+        ToolFailed: The folder is damaged, or is not such a pipeline.
     """
     _check_index(path)
     diffusers_logging.set_verbosity_error()

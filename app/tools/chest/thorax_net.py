@@ -250,7 +250,7 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated about their centre by `degrees`."""
+    """Return square images [n, c, s, s] rotated anticlockwise; `padding` is as in `grid_sample`."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -260,7 +260,7 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Resample maps [c, 128, 128] to `size`, without the letterbox of an image of `shape`."""
+    """Resample maps [c, 128, 128] of a letterboxed image of `shape` to `size`, without padding."""
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
@@ -320,7 +320,7 @@ _REFUSALS = {
 
 
 class ThoraxNetError(Exception):
-    """The weights cannot be used; the message names the file, the reason and the remedy."""
+    """The error for weights that cannot be used; it names the file, the reason and the remedy."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ SPEC = ToolSpec(
 
 
 class DicomProcessor:
-    """Converts a DICOM image to a PNG."""
+    """The tool `dicom_processor`: converts a DICOM image to a PNG."""
 
     spec = SPEC
 

@@ -132,7 +132,7 @@ SPEC = ToolSpec(
 
 
 class ImageVisualizer:
-    """Shows an image in a pane of the canvas."""
+    """The tool `image_visualizer`: shows an image in a pane of the canvas."""
 
     spec = SPEC
 

@@ -95,8 +95,8 @@ class ModelDownload:
         """Download the files that have not been downloaded yet, and verify them.
 
         Returns:
-            The staging folder, which holds the model in a folder with the card's name, and the
-            model's files.
+            The staging folder, in which a folder with the card's name holds the model; and the
+            model with the list of its files.
 
         Raises:
             Cancelled: `cancel` was set.

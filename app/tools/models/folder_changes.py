@@ -99,7 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Replace installed models with staged ones, given as places and folders: all of them, or none.
+    """Replace installed models with staged ones, given as (place, folder): all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.

@@ -60,7 +60,7 @@ class Place:
 
     @property
     def file_names(self) -> tuple[str, str]:
-        """The possible names of a single-file model: the published file's, and its conversion's."""
+        """The possible names of a single-file model: as published, and converted to safetensors."""
         return (self.card.files[0].name, f"{self.card.name}.safetensors")
 
     @property

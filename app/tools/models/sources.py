@@ -145,7 +145,7 @@ def _archive_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if the name is an archive's; content does not tell, as torch weights are zips."""
+    """Return True if a file is named like an archive; by content, torch weights are zips, too."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 

@@ -152,7 +152,7 @@ def _header(path: str) -> bytes:
 
 
 def _shows_tools(server: Any, key: str, facts: Mapping[str, Any]) -> bool:
-    """Report whether the template can show tools, calls and results, and does so without error."""
+    """Return whether the template can show tools, calls and results, and does so without error."""
     able = facts.get("chat_template_caps", {})
     if not able.get("supports_tools") or not able.get("supports_tool_calls"):
         return False

@@ -52,7 +52,7 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A server that is ready for requests, as described by its engine.
+    """A server that is ready for requests, described by the engine that runs it.
 
     Attributes:
         url: The server's address, ending in "/v1".

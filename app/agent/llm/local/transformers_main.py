@@ -250,7 +250,7 @@ class _Answerer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """The end of an answer: the reason for it, and the token counts of request and answer."""
+    """The end of an answer: the reason why it ended, and the tokens of request and answer."""
 
     finish: Literal["stop", "length"]
     input_tokens: int
