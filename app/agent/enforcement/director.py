@@ -43,6 +43,7 @@ from app.agent.loop.tool_execution import Outcome, Tools, not_run
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
+from app.tools.api import Tool
 from app.tools.pack_plan import Plans, ToolRule
 
 _log = logging.getLogger(__name__)
@@ -194,10 +195,11 @@ class Director:
         remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
         return [self._check(verdict.why, remedy, missing)]
 
-    def finish(self, stopped: str = "") -> None:
+    def finish(self, stopped: str = "", *, doubted: bool = False) -> None:
         """End the plan, and record whether the goal was reached.
 
-        `stopped` is the limit that ended the run, as a clause; "" if no limit did.
+        `stopped` is the limit that ended the run, as a clause; "" if no limit did. `doubted` says
+        that parts of the answer are marked, because no result supports them.
         """
         if self._goal is None:
             return
@@ -212,6 +214,8 @@ class Director:
             self._plan.end("incomplete", _sentence("; ".join(short)))
         elif self._plan.needs_tools and not self._goal.found(self.results):
             self._plan.end("incomplete", "None of the steps gave a result.")
+        elif doubted:
+            self._plan.end("incomplete", "The answer says what no result shows; it is marked.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
@@ -225,6 +229,10 @@ class Director:
             for item in self.results
             if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
         ]
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool of that name, or None."""
+        return self._tools.get(name)
 
     def rules_call(self, step: Step) -> ToolCall:
         """Return the call for a step that was decided by rules alone, without a model."""
