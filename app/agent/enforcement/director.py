@@ -64,6 +64,7 @@ class Director:
         notes: Remarks for the answer about names that a call did not find.
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
+        offered: Names of the tools that the model was told of; it is asked to call no others.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -74,6 +75,7 @@ class Director:
         self.notes: list[str] = []
         self.seen = False
         self.record = CallLog()
+        self.offered: frozenset[str] = frozenset()
         self._plan = plan
         self._request = request
         self._tools = tools
@@ -93,6 +95,7 @@ class Director:
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
+        self.offered = frozenset(self._schemas)
         self.intent = planner.interpret(
             question, Scene(tuple(notes), self._schemas, tuple(history))
         )
@@ -187,7 +190,11 @@ class Director:
             self._tell(ruling.override)
             return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
-        missing = [name for name in verdict.missing if not self._goal.tried(name, self.results)]
+        missing = [
+            name
+            for name in verdict.missing
+            if name in self.offered and not self._goal.tried(name, self.results)
+        ]
         if verdict.complete or not missing or self._checked or self.by_rules:
             return []
         self._checked = True
@@ -214,7 +221,7 @@ class Director:
             self._plan.end("incomplete", _sentence("; ".join(short)))
         elif self._plan.needs_tools and not self._goal.found(self.results):
             self._plan.end("incomplete", "None of the steps gave a result.")
-        elif doubted:
+        elif self._plan and doubted:
             self._plan.end("incomplete", "The answer says what no result shows; it is marked.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))

@@ -216,8 +216,7 @@ class _Run:
             answer, stop = await self._within_time()
             said = said_on_the_way(self.request.thread.history)
             marked, early = self._marked(answer, said)
-            doubted = bool(early) or marked != answer
-            self.director.finish(stop.text if stop else "", doubted=doubted)
+            self.director.finish(stop.text if stop else "", doubted=marked != answer)
             checked = self.calls.evidence.check(
                 marked,
                 said,
@@ -321,6 +320,7 @@ class _Run:
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
+        self.director.offered = frozenset(tool.spec.name for tool in ready.all())
         system = agent.system
         if info.own_tools:
             names = [tool.spec.name for tool in ready.all()]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.answers.evidence import unmarked
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
@@ -87,7 +88,7 @@ def ask(
     with ScriptedModel(*turns) as model:
         events = asyncio.run(collect(AgentLoop(model, registry, plans=plans), asked))
     shown = "".join(event.text for event in events if event.kind == "text_delta")
-    assert shown.endswith(events[-1].answer) or events[-1].answer in shown
+    assert unmarked(events[-1].answer) in shown
     return events[-1]
 
 
