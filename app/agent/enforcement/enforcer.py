@@ -31,7 +31,7 @@ from app.agent.image_reference import image_argument, image_reference, unsuitabl
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
-from app.agent.planning import Intent
+from app.agent.planning import Intent, ToolPlan
 from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
@@ -293,7 +293,9 @@ class Enforcer:
 
     def _before_in_order(self, call: ToolCall, coming: Sequence[ToolCall]) -> RunFirst | None:
         """Return the call that the question wants before this one and that has not been made."""
-        wanted = self._intent.wanted
+        plan = self._intent.plan
+        steps = tuple(step.tool for step in plan.steps) if isinstance(plan, ToolPlan) else ()
+        wanted = tuple(dict.fromkeys(steps)) or self._intent.wanted
         if not self._intent.in_order or call.name not in wanted:
             return None
         images = self._images_of(call)
