@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import tempfile
 import threading
@@ -111,6 +112,10 @@ class Program:
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder of image files, with its worker processes."""
+        with contextlib.suppress(OSError):
+            # The index of earlier versions holds patients' names, and nothing reads it any more.
+            for old in paths.cache_dir().glob("index.sqlite*"):
+                old.unlink()
         return Decoder(index=paths.index_folder())
 
     @cached_property
