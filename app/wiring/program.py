@@ -15,7 +15,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from app import paths, settings
-from app.agent.approvals import Gate
 from app.agent.context.model_messages import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
@@ -23,6 +22,7 @@ from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
