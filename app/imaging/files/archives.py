@@ -169,7 +169,7 @@ def find_member(path: Path) -> Member | None:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/"; None if empty or leading out of a folder."""
+    """Return a member's name as a relative path with "/"; None if empty or leading out."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None
