@@ -271,6 +271,6 @@ def test_the_keys_that_the_assistant_names_are_those_of_the_window(window: MainW
     texts = {one.text().replace("&", "") for one in window.findChildren(QAction)}
     words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows).casefold()
     assert {"I", "R", "H", "L", "Window", "Hide all findings"} <= named
-    buttons = {one.text() for one in window.findChildren(QToolButton)}
+    buttons = {one.text().strip() for one in window.findChildren(QToolButton)}
     for key in named - shortcuts - texts - buttons:
         assert key.removeprefix("the ").split(" keys")[0].casefold() in words, key
