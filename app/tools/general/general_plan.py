@@ -484,4 +484,6 @@ PLAN = PackPlan(
     ),
     targets=_TARGETS,
     wordings=WORDINGS,
+    suggestions=("When was this image taken, and what is its pixel spacing?",),
+    suggested_for=Accepts(kinds=("dicom",)),
 )
