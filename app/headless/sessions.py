@@ -54,12 +54,12 @@ def show(thread_id: str, *, as_json: bool) -> int:
     return 0
 
 
-def export(thread_id: str, form: Form, target: Path) -> int:
+def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
     """Write one conversation to a file: Markdown, HTML or JSON."""
     content = _content(thread_id)
     with (
         open_program() as program,
-        record_export(program.audit, "conversation", target, thread=_id(content)),
+        record_export(program.audit, "conversation", target, replace=replace, thread=_id(content)),
     ):
         write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
