@@ -20,7 +20,6 @@ from app import __version__
 from app.agent.answers.answer_footer import answer_footer
 from app.agent.answers.evidence import Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
-from app.agent.approvals import Gate
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.prompts import planning_text
 from app.agent.context.read_result_tool import ReadResult
@@ -42,6 +41,7 @@ from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
