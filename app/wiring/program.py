@@ -273,13 +273,15 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. What
+        already lies in a folder given here is not used.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.
         """
         folder = out_dir or self._files_dir(thread)
-        run_images = RunImages(images, folder, self.decoder)
+        earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
+        run_images = RunImages(images, folder, self.decoder, earlier)
         return Question(
             text=text,
             thread=thread,

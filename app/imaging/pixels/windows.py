@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.pixels.greys import is_coloured, modality_values
+from app.imaging.pixels.greys import has_value, modality_values
 from app.imaging.types import Frame, Lut, VoiFunction, Window
 
 Array = NDArray[Any]
@@ -93,12 +93,7 @@ def auto_window(frame: Frame) -> Window:
 
 
 def _drop_padding(frame: Frame, sample: Array) -> Array:
-    keep = np.isfinite(sample)
-    if frame.supplemental:
-        keep &= ~is_coloured(frame, sample)
-    if frame.padding is not None:
-        first, last = frame.padding
-        keep &= (sample < first) | (sample > last)
+    keep = has_value(frame, sample)
     return sample[keep] if keep.any() else sample
 
 
