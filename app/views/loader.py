@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from app.views.background import Background, OnError
 from app.workspace.viewport import FrameRequest, Viewport
 from app.workspace.workspace import REFORMAT
 
+T = TypeVar("T")
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
@@ -110,6 +112,24 @@ class Loader:
 
     def _fail(self, request: FrameRequest, error: SightlineError) -> None:
         self._viewport.fail(request, error.text)
+
+    def sample(
+        self,
+        instance: Instance,
+        index: int,
+        work: Callable[[Frame], T],
+        done: Callable[[T], object],
+        failed: OnError,
+    ) -> None:
+        """Decode a frame when the workers are idle; pass what `work` makes of it to `done`."""
+        future = self._decoder.frame(instance, index, Priority.PREFETCH)
+        self._background.watch(
+            future, lambda frame: self.compute(partial(work, frame), done), failed
+        )
+
+    def compute(self, work: Callable[[], T], done: Callable[[T], object]) -> None:
+        """Run `work` on a thread and pass its result to `done`."""
+        self._background.submit(work, done)
 
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError

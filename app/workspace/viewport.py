@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from app.imaging.layer_links import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
+from app.imaging.pixels.windows import has_automatic_window
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.types import Frame, Instance, Voi, Window
 from app.workspace.signals import Signal
 
 
@@ -83,6 +84,9 @@ class Viewport:
         self.frame: Frame | None = None
         self.error = ""
         self.display = Display()
+        self.automatic: Window | None = None  # the automatic window of the shown series
+        self._decoded: Frame | None = None  # the shown frame as the file has it
+        self._delivered = 0  # number of the request that it answers
         self.presentation: PresentationState | None = None
         self._applied: ImagePresentation | None = None  # what `display` was last fitted to
         self._number = 0
@@ -107,7 +111,7 @@ class Viewport:
         presentation state made are kept only if the state applies to the instance.
         """
         self.instance = instance
-        self.frame = None
+        self.frame = self._decoded = None
         self.error = ""
         self.frame_index = 0
         if not self._is_about(self.presentation):
@@ -131,18 +135,37 @@ class Viewport:
         """Show a decoded frame; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
-        presented = self.presented(request.frame_index)
-        self.frame = (
-            presentation_pipeline.apply_presentation(frame, presented)
-            if presented is not None
-            else frame
-        )
+        self._decoded, self._delivered = frame, request.number
+        self.frame = self._prepared(frame)
         self.error = ""
         display = self._carried(request.frame_index)
-        self._applied = presented
+        self._applied = self.presented(request.frame_index)
         self.set_display(display)
         self.frame_changed.emit()
         return True
+
+    def _prepared(self, frame: Frame) -> Frame:
+        """Return a decoded frame with the series' automatic window and the presentation state."""
+        if self.automatic is not None and has_automatic_window(frame):
+            frame = replace(frame, voi=Voi((self.automatic,)))
+        presented = self.presented(self.frame_index)
+        if presented is not None:
+            frame = presentation_pipeline.apply_presentation(frame, presented)
+        return frame
+
+    @property
+    def needs_automatic(self) -> bool:
+        """Whether the shown frame's file has no window, so that an automatic one is used."""
+        return self._decoded is not None and has_automatic_window(self._decoded)
+
+    def set_automatic(self, window: Window | None) -> None:
+        """Set the window of frames whose file has none; None for each frame's own automatic one."""
+        if window == self.automatic:
+            return
+        self.automatic = window
+        if self._decoded is not None and self._delivered == self._number:
+            self.frame = self._prepared(self._decoded)
+            self.frame_changed.emit()
 
     def present(self, state: PresentationState | None) -> None:
         """Apply a presentation state; None removes the current one.
@@ -194,7 +217,7 @@ class Viewport:
         """Show an error for a request; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
-        self.frame = None
+        self.frame = self._decoded = None
         self.error = error
         self.frame_changed.emit()
         return True

@@ -9,7 +9,7 @@ from itertools import islice
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, ImageRef, Instance, ScanResult, Study, Window
+from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
@@ -20,6 +20,12 @@ from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, key_of
 from app.workspace.viewport import Display, Viewport
+
+ScaleKey = tuple[str, str]
+"""What identifies a series, or an image, whose frames are shown in the same window."""
+
+_OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
+"""Modalities whose images may be exposures of their own even if they are in one series."""
 
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
 
@@ -98,6 +104,21 @@ class Workspace:
         shown = self.viewport.instance
         return self._source if shown is not None and shown.kind == REFORMAT else shown
 
+    def scale_source(self, instance: Instance) -> Series | Instance:
+        """Return the series, multi-frame image or lone image whose frames share one grey scale."""
+        alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
+        if alone or instance.frames > 1:
+            return instance
+        return self.studies.series_of(instance) or instance
+
+    def scale_key(self, instance: Instance) -> ScaleKey:
+        """Return the key of `scale_source`, which stays the same while a scan adds images."""
+        source = self.scale_source(instance)
+        if isinstance(source, Instance):
+            return str(source.path), f"{source.sop_instance_uid}/{source.part}"
+        study = self.studies.study_of(instance)
+        return key_of(study) if study else "", source.key
+
     def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
         """Show a reformat: an instance with sections through the series of the shown image.
 
@@ -106,19 +127,10 @@ class Workspace:
         the acquired image is shown.
         """
         self._source = self.acquired
-        self._share(window)
-        self._swap(instance, instance.frames // 2)
-
-    def share_window(self, window: Window) -> None:
-        """Use a window for all sections of the shown reformat, unless a window is already set."""
-        shown = self.viewport.instance
-        if shown is not None and shown.kind == REFORMAT:
-            self._share(window)
-
-    def _share(self, window: Window | None) -> None:
         if self.viewport.display.window is None:
             self._shared_window = window
             self.viewport.set_display(replace(self.viewport.display, window=window))
+        self._swap(instance, instance.frames // 2)
 
     def show_acquired(self) -> None:
         """Return from a reformat to the acquired image."""

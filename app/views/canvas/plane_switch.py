@@ -50,7 +50,6 @@ class PlaneSwitch(QObject):
         viewport.image_changed.connect(self._follow)
         viewport.frame_changed.connect(self._frame_changed)
         workspace.studies.changed.connect(self._follow)
-        canvas.picture_changed.connect(self._lend)
         self._follow()
 
     @property
@@ -98,16 +97,6 @@ class PlaneSwitch(QObject):
         window = self._canvas.shown_window
         automatic = window is not None and window.explanation == AUTO
         self._workspace.show_reformat(instance, None if automatic else window)
-
-    def _lend(self) -> None:
-        """Use the window of the middle section, which is seen first, for all sections.
-
-        The automatic window of the acquired image may be that of a slice with nothing but noise,
-        and a window per section would change the greys while scrolling.
-        """
-        picture = self._canvas.picture
-        if picture is not None and picture.job.instance.kind == REFORMAT and picture.window:
-            self._workspace.share_window(picture.window)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
