@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -159,17 +160,24 @@ class Loader:
         plane: Plane,
         cancel: CancelLike,
         progress: Callable[[int, int], object],
-        done: Callable[[Instance], object],
+        done: Callable[[Instance, Volume], object],
         failed: OnError,
     ) -> None:
-        """Cut the volume of a series along `plane`; pass the sections to `done` as an instance."""
+        """Cut the volume of a series along `plane`.
+
+        Passes to `done` the sections as an instance, and the volume without its voxels' values.
+        """
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
 
-        def cut(_volume: Volume) -> None:
+        def cut(volume: Volume) -> None:
+            # Of the voxels only the shape, so that the volume can be dropped from memory.
+            empty = replace(volume, voxels=np.broadcast_to(np.uint8(0), volume.voxels.shape))
             self._background.submit(
-                lambda: self._decoder.reformat(source, plane, cancel).result(), done, failed
+                lambda: self._decoder.reformat(source, plane, cancel).result(),
+                lambda sections: done(sections, empty),
+                failed,
             )
 
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)

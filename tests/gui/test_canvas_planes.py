@@ -34,6 +34,7 @@ from app.imaging.volume import Plane, Volume
 from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.canvas.series_window import SeriesWindow
+from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
 from tests.unit.imaging.stack_files import assemble
@@ -329,13 +330,72 @@ def test_a_length_on_a_section_is_in_the_patient_and_listed(stack: PlaneScene):
     down = (points[1].y() - points[0].y()) * APART
     assert annotation.finding.value == pytest.approx(float(np.hypot(across, down)), rel=1e-3)
     assert annotation.finding.units == "mm (patient)"
-    listed = FindingsModel(stack.workspace)
-    assert listed.count == 1
-    listed.close()
-    stack.choose(Plane.ACQUIRED)
-    assert stack.canvas.annotation_items() == []
-    stack.choose(Plane.CORONAL)
+    listed = FindingsModel(stack.workspace, stack.canvas)
+    for plane in (Plane.CORONAL, Plane.SAGITTAL, Plane.ACQUIRED):
+        stack.choose(plane)
+        assert len(stack.canvas.annotation_items()) == (plane is Plane.CORONAL)
+        listed.refresh()
+        assert listed.count == 1
+    stack.workspace.show_image(annotation.finding.image)
+    stack.settle()
     assert len(stack.canvas.annotation_items()) == 1
+    assert stack.planes.plane is Plane.CORONAL
+    assert stack.workspace.acquired is stack.images[0]
+    other = replace(instance("9.9", PatientID="1"), content=Content.IMAGE)
+    stack.workspace.add(found(study(other, uid="other")))
+    stack.settle()
+    listed.refresh()
+    assert listed.count == 0, "it is another patient's"
+    listed.close()
+
+
+def test_a_switch_of_planes_goes_through_what_was_looked_at(stack: PlaneScene):
+    for _ in range(2):
+        stack.key(Qt.Key.Key_Down)
+    stack.canvas.zoom_by(8.0, QPointF(20, 60))
+    stack.settle()
+    left, top, right, bottom = stack.canvas.view_of().area
+    column, row = (left + right) / 2, (top + bottom) / 2
+    assert column < 0.4 * COLUMNS
+    assert row > 0.6 * ROWS
+    stack.choose(Plane.CORONAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(row, abs=0.6)
+    stack.choose(Plane.SAGITTAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(column, abs=0.6)
+    stack.choose(Plane.AXIAL)
+    assert stack.workspace.viewport.frame_index == 2
+    stack.wheel(-120)
+    stack.choose(Plane.CORONAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(row, abs=0.6)
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.instance is stack.images[3]
+
+
+def test_a_switch_of_planes_goes_through_the_selected_mark(stack: PlaneScene):
+    stack.key(Qt.Key.Key_L)
+    stack.drag(LEFT, stack.at(10, 70), (stack.at(20, 70).x() - stack.at(10, 70).x(), 0))
+    (annotation,) = stack.workspace.annotations.all()
+    stack.workspace.annotations.select(annotation.finding.id)
+    stack.choose(Plane.SAGITTAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(15, abs=1)
+
+
+def test_the_window_is_still_there_after_a_look_at_another_series(stack: PlaneScene):
+    other = study(replace(instance("9.9"), path=stack.images[0].path.with_name("9.9.dcm")), uid="t")
+    stack.choose(Plane.CORONAL)
+    stack.canvas.set_window(Window(300, 200))
+    stack.key(Qt.Key.Key_I)
+    stack.workspace.add(found(other))
+    stack.settle()
+    assert stack.workspace.viewport.display == Display()
+    stack.workspace.viewport.show(stack.images[2])
+    stack.settle()
+    assert stack.canvas.picture.window == Window(300, 200)
+    assert stack.workspace.viewport.display.invert
+    stack.canvas.reset()
+    stack.workspace.viewport.show(other.series[0].instances[0])
+    stack.workspace.viewport.show(stack.images[0])
+    assert stack.workspace.viewport.display == Display()
 
 
 def test_closing_the_study_closes_its_sections(stack: PlaneScene):
