@@ -112,6 +112,10 @@ def _add_json(parser: _Parser) -> _Parser:
     return shared
 
 
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
 def _view(argv: list[str]) -> int:
     parser = _Parser(
         prog="sightline",
@@ -131,6 +135,7 @@ def _view(argv: list[str]) -> int:
         metavar="FILE",
         help="save the window once all that was asked for is shown, then exit (needs no display)",
     )
+    _add_force(parser)
     parser.add_argument("--version", action="version", version=f"sightline {__version__}")
     options = parser.parse_args(argv)
     from app.wiring import ViewRequest, view
@@ -142,6 +147,7 @@ def _render(argv: list[str]) -> int:
     parser = _parser("render", "Write what the canvas shows, at native matrix size, as PNG.")
     parser.add_argument("src", type=Path)
     parser.add_argument("--out", type=Path, required=True, metavar="PNG")
+    _add_force(parser)
     parser.add_argument(
         "--frame",
         type=int,
@@ -316,6 +322,7 @@ def _sessions(argv: list[str]) -> int:
         action.add_argument("thread_id", metavar="ID")
     export.add_argument("--format", choices=("md", "html", "json"), default="md")
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
+    _add_force(export)
     _add_images(replay, "where images lie that are not any more where they were")
     replay.add_argument("--out", type=Path, metavar="DIR", help="keep what the calls make")
     options = parser.parse_args(argv)
@@ -325,7 +332,9 @@ def _sessions(argv: list[str]) -> int:
         case "show":
             return sessions.show(options.thread_id, as_json=options.as_json)
         case "export":
-            return sessions.export(options.thread_id, options.format, options.out)
+            return sessions.export(
+                options.thread_id, options.format, options.out, replace=options.force
+            )
         case "replay":
             return sessions.replay(
                 options.thread_id, options.images, options.out, as_json=options.as_json

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
+from app.agent.events import (
+    ApprovalRequested,
+    ModelRetry,
+    RunEvent,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
 from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
@@ -56,7 +63,9 @@ def ask(
     plan_only: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Run the assistant on one question; return the exit code, which is 0 if the run finished.
+    """Run the assistant on one question, and return the exit code.
+
+    It is 0 if the run finished and, where tools were called, at least one of them gave a result.
 
     Args:
         prompt: The question.
@@ -78,10 +87,9 @@ def ask(
             prompt,
             opened,
             thread=thread,
-            out_dir=out or thread.files_dir(),
+            out_dir=make_folder(out or thread.files_dir()),
             approve=_approver(model),
         )
-        make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
         unsaved = thread.take_notice()
@@ -104,13 +112,19 @@ def _new_thread(program: Program, out: Path | None) -> Thread:
 async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> int:
     last = ""
     streaming = False
+    own: set[str] = set()
+    results: set[str] = set()
     async for event in loop.run(run):
         last = event.kind
+        if isinstance(event, ToolStarted) and event.own:
+            own.add(event.call_id)
+        if isinstance(event, ToolFinished) and event.call_id not in own:
+            results.add(event.status)
         if as_json:
             print_json(event_json(event, run.out_dir))
             continue
         streaming = _print_for_people(event, streaming)
-    return 0 if last == "run_finished" else 1
+    return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
 def _print_for_people(event: RunEvent, streaming: bool) -> bool:
@@ -248,9 +262,8 @@ def run_tool(
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
-        out_dir = out or paths.data_dir() / "runs" / run_id
-        make_folder(out_dir)
-        run_images = RunImages(opened, out_dir, program.decoder)
+        out_dir = make_folder(out or paths.data_dir() / "runs" / run_id)
+        run_images = RunImages(opened, out_dir, program.decoder, out_dir.iterdir())
         context = program.tool_context(run_id, run_id, run_images, out_dir, _print_progress)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)

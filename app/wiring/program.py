@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import tempfile
 import threading
@@ -14,7 +15,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from app import paths, settings
-from app.agent.approvals import Gate
 from app.agent.context.model_messages import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
@@ -22,6 +22,7 @@ from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
@@ -111,6 +112,10 @@ class Program:
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder of image files, with its worker processes."""
+        with contextlib.suppress(OSError):
+            # The index of earlier versions holds patients' names, and nothing reads it any more.
+            for old in paths.cache_dir().glob("index.sqlite*"):
+                old.unlink()
         return Decoder(index=paths.index_folder())
 
     @cached_property
@@ -264,13 +269,15 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. What
+        already lies in a folder given here is not used.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.
         """
         folder = out_dir or self._files_dir(thread)
-        run_images = RunImages(images, folder, self.decoder)
+        earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
+        run_images = RunImages(images, folder, self.decoder, earlier)
         return Question(
             text=text,
             thread=thread,

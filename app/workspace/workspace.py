@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
@@ -17,7 +18,7 @@ from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
-from app.workspace.studies import Studies, StudyUids, key_of
+from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Viewport
 
@@ -69,6 +70,10 @@ class Workspace:
         if first is not None:
             self.viewport.show(first)
         return first is not None
+
+    def opened_files(self) -> list[Path]:
+        """Return the paths of all open instances; a zip member's continues its archive's."""
+        return [item.path for item in instances_of(self.studies.all)]
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
         """Return the open instance, or sections of one, with a SOP Instance UID; None if none."""

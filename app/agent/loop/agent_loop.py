@@ -20,7 +20,6 @@ from app import __version__
 from app.agent.answers.answer_footer import answer_footer
 from app.agent.answers.evidence import Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
-from app.agent.approvals import Gate
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.prompts import planning_text
 from app.agent.context.read_result_tool import ReadResult
@@ -42,6 +41,7 @@ from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
@@ -304,7 +304,8 @@ class _Run:
         if info.own_tools:
             names = [tool.spec.name for tool in ready.all()]
             system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
-        self.answers.offer(ready.told_after(system), OfferedTools(ready, self.own).schemas())
+        self.calls.tools = OfferedTools(ready, self.own)
+        self.answers.offer(ready.told_after(system), self.calls.tools.schemas())
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.

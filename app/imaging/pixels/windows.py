@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.pixels.greys import is_coloured, modality_values
+from app.imaging.pixels.greys import has_value, modality_values
 from app.imaging.types import Frame, Lut, VoiFunction, Window
 
 Array = NDArray[Any]
@@ -140,12 +140,7 @@ def window_of(samples: Sequence[GreySample]) -> Window:
 
 
 def _drop_padding(frame: Frame, sample: Array) -> Array:
-    keep = np.isfinite(sample)
-    if frame.supplemental:
-        keep &= ~is_coloured(frame, sample)
-    if frame.padding is not None:
-        first, last = frame.padding
-        keep &= (sample < first) | (sample > last)
+    keep = has_value(frame, sample)
     return sample[keep] if keep.any() else sample
 
 
