@@ -308,7 +308,8 @@ class _Run:
         if info.own_tools:
             names = [tool.spec.name for tool in ready.all()]
             system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
-        self.answers.offer(ready.told_after(system), OfferedTools(ready, self.own).schemas())
+        self.calls.tools = OfferedTools(ready, self.own)
+        self.answers.offer(ready.told_after(system), self.calls.tools.schemas())
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.
