@@ -74,7 +74,7 @@ def view(request: ViewRequest) -> int:
     try:
         return application.exec()
     finally:
-        window.close()
+        window.quit()
         program.close()
 
 
