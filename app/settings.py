@@ -335,7 +335,7 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
     messages: list[str] = [] if notices is None else notices
     try:
         # Some editors put a byte order mark at the beginning.
-        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        data: Any = json.loads(read_regular(path).decode("utf-8-sig"))
         settings = Settings.model_validate(data, context=messages)
     except FileNotFoundError:
         return Settings()
@@ -364,6 +364,12 @@ def open_regular(path: Path) -> BinaryIO:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
     return os.fdopen(handle, "rb")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return a file's content; raise OSError if it cannot be read or is a pipe."""
+    with open_regular(path) as stream:
+        return stream.read()
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -47,7 +47,7 @@ from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
 from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, TableError, TableReader
 from app.imaging.types import Instance, Problem, ScanResult, Study
-from app.settings import open_regular, write_atomic
+from app.settings import read_regular, write_atomic
 
 _TIMEOUT_S = 60.0
 _SETTLED_NS = 3 * 10**9
@@ -467,8 +467,7 @@ class Index:
         file = self._file(roots)
         with _logged():
             try:
-                with open_regular(file) as stream:
-                    found = Snapshot.from_bytes(stream.read())
+                found = Snapshot.from_bytes(read_regular(file))
                 os.utime(file)
                 return found
             except FileNotFoundError:
