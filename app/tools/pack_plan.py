@@ -350,6 +350,7 @@ class PackPlan:
             ("mirrored"): such a warning is repeated below every answer about that image.
         statements: What a model's answer may say of an image, and the tools that can support it.
         suggestions: Questions that the window offers before the first one is asked.
+        suggested_for: The images for which it offers them.
         marked_question: The question that is asked when the user chooses, in the menu of a mark, to
             have the marked part outlined. It names the tool, so that every planner runs it.
     """
@@ -366,6 +367,7 @@ class PackPlan:
     caveats: tuple[str, ...] = ()
     statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()
+    suggested_for: Accepts = Accepts()
     marked_question: str = ""
 
 
