@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QTimer, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, Qt, QTimer, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
@@ -19,6 +19,8 @@ from app.errors import FileProblem
 from app.imaging.findings import Mask
 from app.imaging.types import Instance, Problem, Voi, Window
 from app.views import help_dialogs, startup_actions
+from app.views.canvas.corner_text import Sides
+from app.views.canvas.image_view import ImageView
 from app.views.main_window import MainWindow
 from app.views.style import stylesheet
 from app.views.theme import THEME
@@ -259,6 +261,75 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     for pane in window.workspace.panes.all:
         window.workspace.panes.close(pane)
     assert not window.panes.isVisible()
+
+
+def test_a_pane_of_a_prior_shows_name_date_and_side(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "prior.png"
+    assert QImage(400, 300, QImage.Format.Format_Grayscale8).save(str(path))
+    prior = instance("2.1", StudyDate="20230211", PatientName="Roe^Richard")
+    sides = {"sides": ["R", "L", "H", "F"]}
+    window.workspace.panes.show(Pane(path, "Prior", "", "compare", sides, "1.1", prior))
+    wait_until(lambda: not window.busy)
+    (view,) = window.panes.views
+    told = " ".join(view.view.overlay.corners.top_left)
+    assert "Roe" in told
+    assert "2023" in told
+    assert view.view.overlay.sides == Sides("R", "L", "H", "F")
+    assert view.view.overlay.isVisible()
+    assert view.view.overlay.size() == view.view.viewport().size()
+
+
+def drag_in(view: ImageView, button: Qt.MouseButton, dx: int, dy: int) -> None:
+    start, none = QPoint(60, 60), Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(view.viewport(), button, none, start)
+    for part in (2, 1):
+        at = QPointF(start + QPoint(dx // part, dy // part))
+        move = QMouseEvent(QEvent.Type.MouseMove, at, at, Qt.MouseButton.NoButton, button, none)
+        QApplication.sendEvent(view.viewport(), move)
+    QTest.mouseRelease(view.viewport(), button, none, start + QPoint(dx, dy))
+
+
+def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "prior.png"
+    picture = QImage(400, 300, QImage.Format.Format_Grayscale8)
+    picture.fill(100)
+    assert picture.save(str(path))
+    window.workspace.panes.show(Pane(path, "Prior", "", "compare"))
+    wait_until(lambda: not window.busy)
+    left, middle, right = (
+        Qt.MouseButton.LeftButton,
+        Qt.MouseButton.MiddleButton,
+        Qt.MouseButton.RightButton,
+    )
+
+    def grey(view: ImageView) -> int:
+        spot = view.viewport().mapTo(view, view.viewport().rect().center())
+        return view.grab().toImage().pixelColor(spot).red()
+
+    for view in (window.panes.views[0].view, window.canvas):
+        view.setFocus()
+        zoom, corner, before = view.zoom, view.to_widget(0, 0), grey(view)
+        drag_in(view, left, 0, 80)
+        wait_until(lambda: not window.busy)
+        assert (view.zoom, view.to_widget(0, 0)) == (zoom, corner), "left pans"
+        assert grey(view) < before, "left does not window"
+        drag_in(view, middle, 20, 10)
+        assert (view.to_widget(0, 0) - corner).toPoint() == QPoint(20, 10)
+        QTest.keyPress(view, Qt.Key.Key_Space)
+        drag_in(view, left, -20, -10)
+        QTest.keyRelease(view, Qt.Key.Key_Space)
+        assert (view.to_widget(0, 0) - corner).toPoint() == QPoint(0, 0)
+        drag_in(view, right, 0, -50)
+        assert view.zoom > zoom * 1.2
+        QTest.mouseDClick(view.viewport(), left)
+        assert view.zoom == pytest.approx(zoom)
+    assert grey(window.panes.views[0].view) == 100
 
 
 def test_panes_lie_below_the_canvas_where_there_is_no_room_beside_it(
