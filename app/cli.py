@@ -112,6 +112,10 @@ def _add_json(parser: _Parser) -> _Parser:
     return shared
 
 
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
 def _view(argv: list[str]) -> int:
     parser = _Parser(
         prog="sightline",
@@ -124,13 +128,14 @@ def _view(argv: list[str]) -> int:
     parser.add_argument(
         "--ask", default="", metavar="PROMPT", help="ask this once the study is shown"
     )
-    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    _add_model(parser)
     parser.add_argument(
         "--screenshot",
         type=Path,
         metavar="FILE",
         help="save the window once all that was asked for is shown, then exit (needs no display)",
     )
+    _add_force(parser)
     parser.add_argument("--version", action="version", version=f"sightline {__version__}")
     options = parser.parse_args(argv)
     from app.wiring import ViewRequest, view
@@ -142,6 +147,7 @@ def _render(argv: list[str]) -> int:
     parser = _parser("render", "Write what the canvas shows, at native matrix size, as PNG.")
     parser.add_argument("src", type=Path)
     parser.add_argument("--out", type=Path, required=True, metavar="PNG")
+    _add_force(parser)
     parser.add_argument(
         "--frame",
         type=int,
@@ -194,7 +200,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     _add_images(parser)
-    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
@@ -204,6 +210,17 @@ def _ask(argv: list[str]) -> int:
     from app.headless.runs import ask
 
     return ask(**vars(options))
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    parser.add_argument(
+        "--base-url",
+        default=os.environ.get("SIGHTLINE_BASE_URL", ""),
+        metavar="URL",
+        help="address of the endpoint, such as http://127.0.0.1:11434/v1; SIGHTLINE_BASE_URL sets "
+        "it too",
+    )
 
 
 def _tools(argv: list[str]) -> int:
@@ -316,6 +333,7 @@ def _sessions(argv: list[str]) -> int:
         action.add_argument("thread_id", metavar="ID")
     export.add_argument("--format", choices=("md", "html", "json"), default="md")
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
+    _add_force(export)
     _add_images(replay, "where images lie that are not any more where they were")
     replay.add_argument("--out", type=Path, metavar="DIR", help="keep what the calls make")
     options = parser.parse_args(argv)
@@ -325,7 +343,9 @@ def _sessions(argv: list[str]) -> int:
         case "show":
             return sessions.show(options.thread_id, as_json=options.as_json)
         case "export":
-            return sessions.export(options.thread_id, options.format, options.out)
+            return sessions.export(
+                options.thread_id, options.format, options.out, replace=options.force
+            )
         case "replay":
             return sessions.replay(
                 options.thread_id, options.images, options.out, as_json=options.as_json

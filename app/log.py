@@ -6,6 +6,7 @@ are removed from every record, since names of folders often contain patients' na
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import logging.handlers
 import re
@@ -52,13 +53,14 @@ def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
     console.setLevel(level)
     handlers: list[logging.Handler] = [console]
     if folder is not None:
-        try:
-            file = logging.handlers.RotatingFileHandler(
-                folder / "sightline.log", maxBytes=2_000_000, backupCount=3, encoding="utf-8"
-            )
-            handlers.append(file)
-        except OSError:
-            pass  # a read-only home must not keep the viewer from starting; stderr remains
+        path = folder / "sightline.log"
+        # A read-only home, or a pipe, must not keep the viewer from starting; stderr remains.
+        with contextlib.suppress(OSError):
+            if path.is_file() or not path.exists():
+                file = logging.handlers.RotatingFileHandler(
+                    path, maxBytes=2_000_000, backupCount=3, encoding="utf-8"
+                )
+                handlers.append(file)
     for handler in handlers:
         handler.setFormatter(_Scrub(_FORMAT))
         root.addHandler(handler)

@@ -6,12 +6,14 @@ notice says so: a file edited by hand or of an older version cannot keep the pro
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
+import stat
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, BinaryIO, Literal, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -333,7 +335,7 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
     messages: list[str] = [] if notices is None else notices
     try:
         # Some editors put a byte order mark at the beginning.
-        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        data: Any = json.loads(read_regular(path).decode("utf-8-sig"))
         settings = Settings.model_validate(data, context=messages)
     except FileNotFoundError:
         return Settings()
@@ -352,6 +354,22 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
 def save(settings: Settings, path: Path) -> None:
     """Write the settings; a crash leaves either the old or the new file."""
     write_atomic(path, settings.model_dump_json(indent=2).encode("utf-8"))
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; raise OSError for a pipe, where opening could wait for ever."""
+    quick: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, os.O_RDONLY | quick)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return a file's content; raise OSError if it cannot be read or is a pipe."""
+    with open_regular(path) as stream:
+        return stream.read()
 
 
 def write_atomic(path: Path, data: bytes) -> None:

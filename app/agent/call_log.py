@@ -141,7 +141,7 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return the note on the image whose reference is `key`, or None if it is unknown."""
+        """Return what was logged about the image with reference `key`, or None if it is unknown."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:

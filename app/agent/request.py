@@ -94,8 +94,8 @@ class RunRequest:
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
-def make_folder(path: Path) -> None:
-    """Create a run's output folder.
+def make_folder(path: Path) -> Path:
+    """Create a run's output folder, and return its absolute path, which tools' outputs name.
 
     Raises:
         FileProblem: The folder cannot be created.
@@ -108,3 +108,4 @@ def make_folder(path: Path) -> None:
             subject=str(path),
             remedy="Choose a folder with free space that you may write to.",
         ) from error
+    return path.absolute()

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.settings import open_regular
+
 Facts = Mapping[str, Any]
 
 HEAD_NAME = "head"
@@ -230,7 +232,7 @@ def segments(folder: Path) -> list[int]:
 def read_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield (segment, line, bytes) for each line in the log, the oldest first, unchecked."""
     for segment in segments(folder):
-        with segment_path(folder, segment).open("rb") as file:
+        with open_regular(segment_path(folder, segment)) as file:
             for place, line in enumerate(file, start=1):
                 yield segment, place, line
 

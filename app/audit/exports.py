@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Generator
+import os
+import stat
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,15 @@ from app.errors import FileProblem, SightlineError
 
 
 @contextlib.contextmanager
-def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> Generator[None]:
+def record_export(
+    log: AuditLog | None,
+    what: str,
+    path: Path,
+    *,
+    opened: Iterable[Path] = (),
+    replace: bool = False,
+    **facts: Any,
+) -> Generator[None]:
     """Record that the body of the `with` statement writes a file, and afterwards whether it did.
 
     The file's name and folder are not recorded, since they may name the patient; its content is
@@ -23,11 +33,15 @@ def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> 
         log: The audit log; None to record nothing.
         what: "conversation", "picture", "screenshot" or "audit log".
         path: The file.
+        opened: See `check_target`.
+        replace: See `check_target`.
         **facts: Further facts about the export.
 
     Raises:
-        FileProblem: The log cannot be written; the body of the `with` statement is then not run.
+        FileProblem: The log cannot be written, or the file must not be; the body of the `with`
+            statement is then not run.
     """
+    check_target(path, opened, replace=replace)
     if log is None:
         yield
         return
@@ -46,6 +60,48 @@ def record_export(log: AuditLog | None, what: str, path: Path, **facts: Any) -> 
     with contextlib.suppress(OSError, SightlineError):
         facts["file"] = content_name(log, path)
     log.note("exported", facts)
+
+
+def check_target(path: Path, opened: Iterable[Path] = (), *, replace: bool = False) -> None:
+    """Check that a file may be written.
+
+    Args:
+        path: The file.
+        opened: Paths of the opened files, which are never replaced; a member of an archive has the
+            archive's path before its own.
+        replace: Whether the user has asked to replace an existing file.
+
+    Raises:
+        FileProblem: The path is that of an opened file, of a link, of anything else that is not a
+            regular file, or of an existing file that is not to be replaced.
+    """
+    try:
+        there = path.lstat()
+    except OSError:
+        return  # a new file; a folder that cannot be used is told by the attempt to write
+    reason, remedy = "", "Choose another name."
+    if not stat.S_ISREG(there.st_mode):
+        kinds = {stat.S_IFLNK: "link", stat.S_IFDIR: "folder"}
+        kind = kinds.get(stat.S_IFMT(there.st_mode), "device or pipe")
+        reason = f"it is a {kind}, which is never overwritten"
+    elif any(_is_same(there, one) for one in opened):
+        reason = "it is open here and is not overwritten"
+    elif not replace:
+        reason, remedy = "it exists already", "Choose another name, or replace it with --force."
+    if reason:
+        raise FileProblem(reason, subject=str(path), remedy=remedy)
+
+
+def _is_same(there: os.stat_result, opened: Path) -> bool:
+    """Return whether an opened file, or the archive that contains it, is the file `there`."""
+    for path in (opened, *opened.parents):
+        try:
+            return os.path.samestat(there, path.stat())
+        except NotADirectoryError:
+            continue  # a member of an archive
+        except OSError:
+            return False
+    return False
 
 
 def content_name(log: AuditLog, path: Path) -> str:

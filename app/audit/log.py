@@ -12,10 +12,12 @@ never had the key.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
 import secrets
+import stat
 import sys
 import threading
 from collections import deque
@@ -30,7 +32,7 @@ from app.audit import entries
 from app.audit.entries import Facts, Head, Keys
 from app.errors import SightlineError
 from app.secrets import Secrets
-from app.settings import write_atomic
+from app.settings import read_regular, write_atomic
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -310,7 +312,11 @@ class _Writer:
         """Open a file of the log for reading and writing; create it if there is none."""
 
         def opener(name: str, flags: int) -> int:
-            return os.open(name, flags | os.O_CREAT, 0o600)
+            handle = os.open(name, flags | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return handle
+            os.close(handle)
+            raise OSError(errno.EINVAL, "it is no regular file", name)
 
         return self._open.enter_context(FileIO(path, "r+", opener=opener))
 
@@ -329,7 +335,7 @@ def _write_all(file: FileIO, data: bytes) -> None:
 def _last_line(folder: Path) -> Head:
     """Return the place of the last line that looks like one, unchecked; for a lost head."""
     for segment in reversed(entries.segments(folder)):
-        for line in reversed(entries.segment_path(folder, segment).read_bytes().split(b"\n")):
+        for line in reversed(read_regular(entries.segment_path(folder, segment)).split(b"\n")):
             if entries.mac_of(line) and entries.number_of(line) >= 0:
                 return Head(entries.number_of(line), segment, 0, entries.mac_of(line))
     return Head(0, 0, 0, entries.GENESIS)
@@ -364,7 +370,7 @@ def audit_key(file: Path, keyring: Secrets) -> bytes:
 
 def _stored_key(file: Path, keyring: Secrets) -> bytes | None:
     try:
-        text = file.read_text(encoding="ascii", errors="replace").strip()
+        text = read_regular(file).decode("ascii", "replace").strip()
     except FileNotFoundError:
         return None
     value = keyring.get(KEYRING_NAME) if text == _IN_KEYRING else text

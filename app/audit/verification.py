@@ -17,6 +17,7 @@ from pathlib import Path
 from app.audit import entries
 from app.audit.entries import Head, Keys
 from app.audit.log import folder_lock
+from app.settings import open_regular
 
 MAX_PROBLEMS = 50
 
@@ -108,7 +109,7 @@ def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
     chain = _Chain(keys, report, anchor)
     for segment in range(1, max(head.segment if head else 0, *sizes, 0) + 1):
         if segment in sizes:
-            with entries.segment_path(folder, segment).open("rb") as file:
+            with open_regular(entries.segment_path(folder, segment)) as file:
                 _check_segment(chain, head, segment, file.read(sizes[segment]))
         else:
             report.add(segment, 0, "the file is missing")

@@ -53,6 +53,7 @@ class RenderRequest:
             presentation state, its image is shown as the state demands; for contours, and with
             `annotated` for a segmentation, the image that they are drawn over is shown.
         plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
+        force: Whether `out` may replace an existing file.
     """
 
     src: Path
@@ -62,6 +63,7 @@ class RenderRequest:
     annotated: bool = False
     series: str = ""
     plane: Plane = Plane.ACQUIRED
+    force: bool = False
 
 
 def render(request: RenderRequest) -> int:
@@ -76,7 +78,15 @@ def render(request: RenderRequest) -> int:
     with open_program() as program:
         result = scan_source(program.decoder, request.src)
         pixels, model = _pixels(program.decoder, result, request)
-        with record_export(program.audit, "picture", request.out, annotated=request.annotated):
+        opened = [request.src, *(item.path for item in instances_of(result.studies))]
+        with record_export(
+            program.audit,
+            "picture",
+            request.out,
+            opened=opened,
+            replace=request.force,
+            annotated=request.annotated,
+        ):
             write_png(request.out, pixels)
             if model:
                 _mark(request.out, model)

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
+from app.agent.events import (
+    ApprovalRequested,
+    ModelRetry,
+    RunEvent,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
 from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
@@ -51,24 +58,28 @@ def ask(
     prompt: str,
     images: Sequence[Path] = (),
     llm: str | None = None,
+    base_url: str = "",
     out: Path | None = None,
     *,
     plan_only: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Run the assistant on one question; return the exit code, which is 0 if the run finished.
+    """Run the assistant on one question, and return the exit code.
+
+    It is 0 if the run finished and, where tools were called, at least one of them gave a result.
 
     Args:
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
         llm: The `name` for `Program.language_model`; None for the model of the settings.
+        base_url: The endpoint's address; "" for the one in the settings.
         out: Folder for masks and pictures; None for the conversation's own folder.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
     with open_program() as program:
         opened = _open_images(program.decoder, images)
-        model = program.language_model(llm)
+        model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
         for notice in program.notices():
@@ -78,10 +89,9 @@ def ask(
             prompt,
             opened,
             thread=thread,
-            out_dir=out or thread.files_dir(),
+            out_dir=make_folder(out or thread.files_dir()),
             approve=_approver(model),
         )
-        make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
         unsaved = thread.take_notice()
@@ -104,13 +114,19 @@ def _new_thread(program: Program, out: Path | None) -> Thread:
 async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> int:
     last = ""
     streaming = False
+    own: set[str] = set()
+    results: set[str] = set()
     async for event in loop.run(run):
         last = event.kind
+        if isinstance(event, ToolStarted) and event.own:
+            own.add(event.call_id)
+        if isinstance(event, ToolFinished) and event.call_id not in own:
+            results.add(event.status)
         if as_json:
             print_json(event_json(event, run.out_dir))
             continue
         streaming = _print_for_people(event, streaming)
-    return 0 if last == "run_finished" else 1
+    return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
 def _print_for_people(event: RunEvent, streaming: bool) -> bool:
@@ -248,9 +264,8 @@ def run_tool(
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
-        out_dir = out or paths.data_dir() / "runs" / run_id
-        make_folder(out_dir)
-        run_images = RunImages(opened, out_dir, program.decoder)
+        out_dir = make_folder(out or paths.data_dir() / "runs" / run_id)
+        run_images = RunImages(opened, out_dir, program.decoder, out_dir.iterdir())
         context = program.tool_context(run_id, run_id, run_images, out_dir, _print_progress)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)

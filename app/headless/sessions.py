@@ -13,6 +13,7 @@ from typing import Any
 
 from app import paths
 from app.agent.loop.audit_trail import UNKNOWN
+from app.agent.request import make_folder
 from app.agent.sessions import SessionStore
 from app.agent.sessions.content import Content
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
@@ -53,12 +54,12 @@ def show(thread_id: str, *, as_json: bool) -> int:
     return 0
 
 
-def export(thread_id: str, form: Form, target: Path) -> int:
+def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
     """Write one conversation to a file: Markdown, HTML or JSON."""
     content = _content(thread_id)
     with (
         open_program() as program,
-        record_export(program.audit, "conversation", target, thread=_id(content)),
+        record_export(program.audit, "conversation", target, replace=replace, thread=_id(content)),
     ):
         write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
@@ -75,10 +76,10 @@ def replay(thread_id: str, images: Sequence[Path], out: Path | None, *, as_json:
     thread = store.read(thread_id)
     assert thread.folder is not None
     with contextlib.ExitStack() as stack:
-        folder = out or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="sightline-replay-"))
+        folder = make_folder(
+            out
+            or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sightline-replay-")))
         )
-        folder.mkdir(parents=True, exist_ok=True)
         program = stack.enter_context(open_program())
         content = thread.content
         renamed: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -53,6 +54,8 @@ def unreadable_file(path: Path, error: Exception) -> Unreadable:
     """Return the error to raise for an OSError that occurred when a path was opened."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
+    elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        reason, remedy = "its name or path is too long", "Check the path"
     elif isinstance(error, PermissionError):
         reason = "you may not read it (permission denied)"
         remedy = "Ask for access, or copy it to a folder of your own"

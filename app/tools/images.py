@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,9 +115,17 @@ class RunImages:
         opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
+        earlier: What lay in the output folder before, which are not files of the run.
     """
 
-    def __init__(self, opened: Sequence[OpenImage], out_dir: Path, source: FrameSource) -> None:
+    def __init__(
+        self,
+        opened: Sequence[OpenImage],
+        out_dir: Path,
+        source: FrameSource,
+        earlier: Iterable[Path] = (),
+    ) -> None:
+        self._earlier = frozenset(path.name for path in earlier)
         self._opened = tuple(opened)
         # Resolved now, since a link that the user opened may point elsewhere later.
         self._paths: dict[Path, OpenImage] = {}
@@ -206,6 +214,16 @@ class RunImages:
         """Return True if `name` is the id, path or unique file name of an open image."""
         return self._find(name) is not None
 
+    def is_made(self, path: Path) -> bool:
+        """Return True if a resolved path in the output folder is of a file made by the run.
+
+        The folder may be the user's own, with pictures of other patients.
+        """
+        return path in self._derived or (
+            path.is_relative_to(self._out_real)
+            and self._earlier.isdisjoint(path.relative_to(self._out_real).parts[:1])
+        )
+
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """Return JSON-ready notes on the open images for a language model, the current one first.
 
@@ -276,7 +294,7 @@ class RunImages:
             inside = real.is_relative_to(self._out_real) and real.is_file()
         except (OSError, RuntimeError, ValueError):
             return None
-        return real if inside else None
+        return real if inside and self.is_made(real) else None
 
     def _offer(self) -> str:
         names = self.names()

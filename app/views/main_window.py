@@ -50,6 +50,7 @@ from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.canvas.series_window import SeriesWindow
 from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
@@ -157,6 +158,7 @@ class MainWindow(QMainWindow):
 
     def _make_center(self) -> None:
         self.canvas = Canvas(self.workspace, self.background)
+        SeriesWindow(self.canvas, self.workspace, self.loader)
         self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
         self.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
+
+
+class _ToolAction(QAction):
+    """A drawing tool: a click on its button puts it away, its key always takes it in hand."""
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Shortcut and self.isChecked():
+            return True  # put away by a second press, the next drag would change the window
+        return super().event(event)
 
 
 class MainActions:
@@ -72,9 +81,10 @@ class MainActions:
         icon: str = "",
         *,
         checkable: bool = False,
+        kind: type[QAction] = QAction,
     ) -> QAction:
         """Return an action of the window; without `run` it is hidden."""
-        action = QAction(text, self._window)
+        action = kind(text, self._window)
         if icon:
             action.setIcon(icons.icon(icon))
         action.setShortcut(QKeySequence(shortcut))
@@ -133,7 +143,7 @@ class MainActions:
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
             toggle = partial(self._canvas.drawing_tool.toggle, tool)
-            action = self._action(text, toggle, shortcut, icon, checkable=True)
+            action = self._action(text, toggle, shortcut, icon, checkable=True, kind=_ToolAction)
             self.drawing_tools[tool] = action
             return action
 

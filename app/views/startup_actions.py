@@ -35,6 +35,7 @@ class StartupRequest:
     paths: Sequence[Path] = ()
     ask: str = ""  # question for the chat once the files are shown
     screenshot: Path | None = None  # saved once everything is shown; then the program quits
+    replace: bool = False  # whether the screenshot may replace an existing file
 
 
 class StartupActions(QObject):
@@ -113,7 +114,9 @@ class StartupActions(QObject):
         if target is None:
             return
         try:
-            with record_export(self.audit, "screenshot", target):
+            opened = [*self._request.paths, *self._window.workspace.opened_files()]
+            again = self._request.replace
+            with record_export(self.audit, "screenshot", target, opened=opened, replace=again):
                 save_window(self._window, target, RATIO)
         except SightlineError as error:
             self._fail(error.text)

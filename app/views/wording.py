@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Box, Finding
 from app.imaging.types import Spacing, Window
 from app.workspace import drawing
 
@@ -125,7 +125,15 @@ def value_text(finding: Finding) -> str:
 
 
 def chip_text(finding: Finding) -> str:
-    """Return the text beside a finding on the canvas: its label and its measurement."""
+    """Return the text beside a finding on the canvas: its label and its measurement.
+
+    Of a length or angle by hand only the value, since the line shows what it is; of a box by hand
+    its size and its mean.
+    """
+    if drawing.is_measurement(finding) and finding.value is not None:
+        return value_text(finding)
+    if drawing.by_hand(finding) and isinstance(finding.geometry, Box):
+        return finding.description.partition(";")[0]
     return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import tempfile
 import threading
@@ -14,7 +15,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from app import paths, settings
-from app.agent.approvals import Gate
 from app.agent.context.model_messages import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
@@ -22,6 +22,7 @@ from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
@@ -111,6 +112,10 @@ class Program:
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder of image files, with its worker processes."""
+        with contextlib.suppress(OSError):
+            # The index of earlier versions holds patients' names, and nothing reads it any more.
+            for old in paths.cache_dir().glob("index.sqlite*"):
+                old.unlink()
         return Decoder(index=paths.index_folder())
 
     @cached_property
@@ -156,28 +161,32 @@ class Program:
         """The store of the conversations."""
         return SessionStore(paths.sessions_dir())
 
-    def language_model(self, name: str | None = None) -> LanguageModel:
+    def language_model(self, name: str | None = None, base_url: str = "") -> LanguageModel:
         """Return the language model named "KIND" or "KIND:MODEL" (see `providers.KINDS`).
 
-        `name` None means the model of the settings. May take seconds, since the model's API key is
+        `name` None means the model of the settings; `base_url`, if not "", is the endpoint's
+        address in place of the one in the settings. May take seconds, since the model's API key is
         looked up in the keyring.
 
         Raises:
             UsageError: There is no such model, or the model is not configured.
         """
-        return self.language_model_for(
-            self.settings.llm if name is None else self._model_settings(name)
-        )
+        return self.language_model_for(self._model_settings(name, base_url))
 
-    def use_model(self, name: str) -> None:
-        """Use a model, named as for `language_model`, without saving the choice to the disk."""
-        self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
+    def use_model(self, name: str | None, base_url: str = "") -> None:
+        """Use a model, given as for `language_model`, without saving the choice to the disk."""
+        chosen = self._model_settings(name, base_url)
+        self.settings = self.settings.model_copy(update={"llm": chosen})
         self._configure_secrets(self.settings)
 
-    def _model_settings(self, name: str) -> ModelSettings:
-        kind, model = providers.parse(name)
+    def _model_settings(self, name: str | None, base_url: str) -> ModelSettings:
         chosen = self.settings.llm
+        kind, model = providers.parse(name) if name is not None else (chosen.kind, "")
+        if base_url and name is None and kind in ("offline", "local"):
+            kind = "openai"
         named = {"path" if kind == "local" else "model": model} if model else {}
+        if base_url:
+            named["base_url"] = base_url
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
@@ -264,13 +273,15 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. What
+        already lies in a folder given here is not used.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.
         """
         folder = out_dir or self._files_dir(thread)
-        run_images = RunImages(images, folder, self.decoder)
+        earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
+        run_images = RunImages(images, folder, self.decoder, earlier)
         return Question(
             text=text,
             thread=thread,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from app.agent.llm.base import LanguageModel
 from app.agent.llm.probe import Probe
 from app.agent.loop.runner import AgentRunner, Question
 from app.agent.sessions import Thread
+from app.audit.exports import check_target
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
 from app.settings import Settings
@@ -41,6 +42,8 @@ class ViewRequest:
         ask: Question to ask in the chat once everything is shown; "" for none.
         screenshot: File for a picture of the window, after which the program quits, or None.
         llm: The `name` for `Program.language_model`; None for the model of the settings.
+        base_url: The endpoint's address; "" for the one in the settings.
+        force: Whether the picture may replace an existing file.
     """
 
     paths: Sequence[Path] = ()
@@ -48,14 +51,22 @@ class ViewRequest:
     ask: str = ""
     screenshot: Path | None = None
     llm: str | None = None
+    base_url: str = ""
+    force: bool = False
 
 
 def view(request: ViewRequest) -> int:
     """Open the window, run the event loop, and return the exit code once it is closed.
 
     Raises:
-        SightlineError: There is no display, and no screenshot was requested.
+        SightlineError: There is no display, and no screenshot was requested; or the screenshot's
+            file must not be written.
     """
+    if request.screenshot is not None:
+        shot = request.screenshot
+        shot = shot if shot.suffix else shot.with_suffix(".png")
+        check_target(shot, request.paths, replace=request.force)
+        request = replace(request, screenshot=shot)
     from app.views.application import create_application, needs_offscreen, use_offscreen
 
     if needs_offscreen():
@@ -91,7 +102,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
-    model, problem = _model_or_offline(program, request.llm)
+    model, problem = _model_or_offline(program, request.llm, request.base_url)
     active_model = _ActiveModel(program, model)
 
     def make_question(text: str, thread: Thread) -> Question:
@@ -112,7 +123,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         chat,
         open_demo=lambda: window.open_paths(demo_paths()),
         open_settings=chat.model_settings_wanted.emit,
-        open_audit=lambda: show_audit(program.audit, window),
+        open_audit=lambda: show_audit(program.audit, window, workspace.opened_files),
         open_models=lambda: open_models(""),
     )
 
@@ -122,6 +133,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))
     chat.exporter.audit = program.audit
+    chat.exporter.opened = workspace.opened_files
     CopyRecorder(program.note, window)
     active_model.connect(agent, chat, window)
     if problem:
@@ -133,7 +145,10 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         )
     paths = (*(demo_paths() if request.demo else ()), *request.paths)
     actions = StartupActions(
-        window, chat, StartupRequest(paths, request.ask, request.screenshot), print_error
+        window,
+        chat,
+        StartupRequest(paths, request.ask, request.screenshot, request.force),
+        print_error,
     )
     actions.audit = program.audit
     actions.start()
@@ -183,7 +198,7 @@ class _ActiveModel:
                 program.consents,
                 program.grants,
                 probe,
-                show_audit=lambda: show_audit(program.audit, window),
+                show_audit=lambda: show_audit(program.audit, window, window.workspace.opened_files),
                 show_models=lambda: chat.models_wanted.emit(""),
                 tools=specs,
                 site=program.site_rules,
@@ -219,15 +234,15 @@ class _ActiveModel:
 
 
 def _model_or_offline(
-    program: Program, name: str | None
+    program: Program, name: str | None, base_url: str
 ) -> tuple[LanguageModel, SightlineError | None]:
     """Return the language model, and why it is the offline planner instead of the one wanted.
 
-    Settings that do not work must not keep the window from opening; a model `name` of the command
-    line that cannot be used raises SightlineError.
+    Settings that do not work must not keep the window from opening; a model `name` or `base_url`
+    of the command line that cannot be used raises SightlineError.
     """
-    if name is not None:
-        program.use_model(name)  # the settings then show what is in use
+    if name is not None or base_url:
+        program.use_model(name, base_url)  # the settings then show what is in use
         return program.language_model(), None
     try:
         return program.language_model(), None

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from app.imaging.findings import XY, Box, Finding, Point, Polyline, Provenance, new_id
+from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
 
@@ -34,6 +36,7 @@ LABELS = {
 }
 _MARKS = (BOX, POINT, OUTSIDE)
 _MICRO = 0.1  # mm below which a length is given in micrometres
+_TENTHS = 10  # from this value on, statistics have tenths
 
 
 def by_hand(finding: Finding) -> bool:
@@ -92,9 +95,7 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
     label, value, units, note = LABELS[tool], None, "", ""
     if tool == BOX:
         shape = _box(frame, points[0], points[-1])
-        columns, rows = shape.x1 - shape.x0, shape.y1 - shape.y0
-        note = f"{columns:.0f} × {rows:.0f} px"
-        note += f" from x {shape.x0 + 0.5:.0f}, y {shape.y0 + 0.5:.0f}"
+        note = _size(frame, shape)
     elif tool in _MARKS:
         shape = Point(*kept[-1])
         note = f"x {shape.x:.1f}, y {shape.y:.1f} px"
@@ -115,6 +116,47 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
         value=value,
         description=note,
     )
+
+
+def with_statistics(finding: Finding, frame: Frame) -> Finding:
+    """Return a drawing; a box of grey pixels with their mean, standard deviation and range.
+
+    The values are those of the Modality LUT, e.g. HU, whatever the window. Padding and what a
+    shutter hides are left out, which the description then says.
+    """
+    box = finding.geometry
+    if finding.provenance.tool != BOX or not isinstance(box, Box) or frame.is_color:
+        return finding
+    x0, y0, x1, y1 = (round(edge + 0.5) for edge in (box.x0, box.y0, box.x1, box.y1))
+    values = pipeline.values_in(frame, range(y0, y1), range(x0, x1))
+    if not values.size:
+        return finding
+    low, high = float(values.min()), float(values.max())
+    form = ".1f" if max(abs(low), abs(high)) >= _TENTHS else ".3g"
+    units = f" {frame.rescale.units}" if frame.rescale.units else ""
+    mean, deviation = float(values.mean()), float(values.std())
+    size, _, rest = finding.description.partition("; ")
+    left_out = "" if values.size == (x1 - x0) * (y1 - y0) else ", padding or shutter left out"
+    return replace(
+        finding,
+        description=f"{size} · mean {mean:{form}}, SD {deviation:{form}}{units}; "
+        f"{low:{form}} to {high:{form}}{units}{left_out}; {rest}",
+    )
+
+
+def _size(frame: Frame, box: Box) -> str:
+    """Return a box's size, in mm where the spacing is known, and where it lies in pixels."""
+    columns, rows = box.x1 - box.x0, box.y1 - box.y0
+    pixels = f"{columns:.0f} × {rows:.0f} px"
+    place = f"from x {box.x0 + 0.5:.0f}, y {box.y0 + 0.5:.0f}"
+    found = geometry.pixel_mm(frame, box)
+    if found is None:
+        return f"{pixels}; {place}"
+    width, height = columns * found[0], rows * found[1]
+    units, factor = ("µm", 1000) if min(width, height) < _MICRO else ("mm", 1)
+    width, height = width * factor, height * factor
+    size = f"{width:.1f} × {height:.1f} {units} ({found[2].value})"
+    return f"{size}; area {width * height:.1f} {units}²; {pixels} {place}"
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:

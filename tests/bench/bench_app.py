@@ -47,12 +47,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, picture = Path(folder), str(Path(folder) / "x.png")
         qt = seconds([python, "-c", EMPTY_QT_WINDOW.format(target=picture)], home)
-        empty = seconds([python, "-m", "app", "--screenshot", picture], home)
-        shown = seconds([python, "-m", "app", chest, "--screenshot", picture], home)
+        empty = seconds([python, "-m", "app", "--screenshot", picture, "--force"], home)
+        shown = seconds([python, "-m", "app", chest, "--screenshot", picture, "--force"], home)
         dcmread = seconds(
             [python, "-c", f"import pydicom; pydicom.dcmread(r'{chest}').pixel_array"], home
         )
-        render = seconds([python, "-m", "app", "render", chest, "--out", picture], home)
+        render = seconds([python, "-m", "app", "render", chest, "--out", picture, "--force"], home)
     print(f"empty window, saved as a picture        {empty:5.2f} s")
     print(f"  ratio to an empty QMainWindow ({qt:.2f} s): {empty / qt:.1f}")
     print(f"window with the chest film shown, saved {shown:5.2f} s")

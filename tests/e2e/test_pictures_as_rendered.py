@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.context.model_pictures import picture_of, reduced_size
+from app.agent.privacy.model_pictures import picture_of, reduced_size
 from app.cli import main
 from app.headless.common import scan_source
 from app.imaging.decode import Decoder

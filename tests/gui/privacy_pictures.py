@@ -15,9 +15,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QStatusBar, QWidget
 
-from app.agent.context.model_pictures import make_pictures
 from app.agent.events import ApprovalRequested, DataSent
 from app.agent.privacy.consents import Shown, risky_request
+from app.agent.privacy.model_pictures import make_pictures
 from app.headless.common import open_program
 from app.headless.runs import _open_images
 from app.imaging.demo import demo_paths

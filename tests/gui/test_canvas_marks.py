@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
@@ -9,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Box, Finding, Point
+from app.imaging.types import Region, Spacing, SpacingSource
 from app.views import wording
 from app.views.browser.findings_list import FindingsModel, MakerRow
 from app.workspace import drawing
@@ -111,7 +113,9 @@ def test_a_mark_is_listed_as_the_user_s_own_and_puts_no_ai_mark_on_the_image(sce
     assert head.by_hand
     model.close()
     assert scene.canvas.overlay.corners.warning == ()
-    assert [chip.text for chip in scene.canvas.overlay.chips] == ["Box"]
+    assert [chip.text for chip in scene.canvas.overlay.chips] == [
+        only(scene).description.split(";")[0]
+    ]
 
 
 def test_a_right_click_or_the_menu_key_asks_what_can_be_done_and_a_right_drag_zooms(scene: Scene):
@@ -126,3 +130,51 @@ def test_a_right_click_or_the_menu_key_asks_what_can_be_done_and_a_right_drag_zo
     menu_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(1, 1), QPoint(1, 1))
     QApplication.sendEvent(view, menu_key)
     assert len(asked) == 2
+
+
+def test_a_box_says_its_size_in_mm_and_what_is_in_it(scene: Scene):
+    """The ramp has 0 to 1000 HU in 100 columns, the same in each row."""
+    scene.show(spacing=Spacing(0.5, 0.25, SpacingSource.PATIENT, 2.0), padding=(606, 606))
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (60, 30), (70, 50))
+    made = only(scene)
+    box = made.geometry
+    assert isinstance(box, Box)
+    width, height = (box.x1 - box.x0) * 0.25, (box.y1 - box.y0) * 0.5
+    ramp = np.linspace(0, 1000, 100, dtype=np.int16)[int(box.x0 + 0.5) : int(box.x1 + 0.5)]
+    assert 606 in ramp
+    kept = ramp[ramp != 606]  # padding is no tissue
+    size = f"{width:.1f} × {height:.1f} mm (patient)"
+    mean = f"mean {kept.mean():.1f}, SD {kept.std():.1f} HU"
+    assert scene.canvas.overlay.chips[0].chip.text == f"{size} · {mean}"
+    assert made.description.startswith(
+        f"{size} · {mean}; {kept.min():.1f} to {kept.max():.1f} HU, padding or shutter left out; "
+        f"area {width * height:.1f} mm²; "
+    )
+    assert " px from x " in made.description
+
+
+def test_a_box_without_spacing_stays_in_pixels_and_one_in_colour_has_no_statistics(scene: Scene):
+    scene.show(stored=np.zeros((80, 100, 3), np.uint8), bits=8)
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (20, 10), (60, 50))
+    assert "mm" not in only(scene).description
+    assert "mean" not in only(scene).description
+    assert scene.canvas.overlay.chips[0].chip.text.endswith(" px")
+
+
+def test_a_box_in_ultrasound_is_in_mm_inside_one_region_only(scene: Scene):
+    scene.show(
+        regions=(
+            Region(0, 0, 49, 79, 0.2, 0.2, "mm", "mm", "2D"),
+            Region(50, 0, 99, 79, 0.01, 2.0, "s", "mm/s", "spectral"),
+        )
+    )
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (10, 10), (30, 30))
+    assert only(scene).description.startswith("4.")
+    assert " mm (region)" in only(scene).description
+    for start, end in (((30, 10), (80, 30)), ((60, 10), (80, 30))):
+        scene.workspace.commands.undo()
+        drag_to(scene, start, end)
+        assert "mm" not in only(scene).description.replace("mm/s", "")

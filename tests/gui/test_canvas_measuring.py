@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPolygonF
 from PySide6.QtTest import QTest
 
 from app.imaging.findings import Polyline, Provenance
@@ -43,7 +44,7 @@ def test_l_and_a_drag_make_a_length_that_says_what_it_rests_on(scene: Scene):
     assert made.image == scene.canvas.frame.ref
     assert scene.workspace.annotations.selected == made.id
     chip = scene.canvas.overlay.chips[0].text
-    assert chip.startswith("Length ")
+    assert chip.startswith(("30.", "29."))  # the line shows that it is a length
     assert chip.endswith(" mm (patient)")
     assert scene.workspace.viewport.display.window is None  # the drag was no window drag
 
@@ -143,7 +144,7 @@ def test_an_end_can_be_dragged_and_that_undone(scene: Scene):
     scene.show(spacing=PATIENT)
     scene.key(Qt.Key.Key_L)
     drag_to(scene, (20, 40), (80, 40))
-    scene.key(Qt.Key.Key_L)
+    scene.key(Qt.Key.Key_Escape)
     before = only(scene)
     drag_to(scene, (80, 40), (50, 40))
     after = only(scene)
@@ -256,3 +257,68 @@ def test_the_place_in_the_patient_is_shown_beside_the_value(scene: Scene):
         "R 5.0  P 20.0  F 102.0 mm",
     )
     assert "Slice F 102.0 mm" in " ".join(scene.canvas.overlay.corners.top_right)
+
+
+def test_l_pressed_again_keeps_the_tool_and_the_next_drag_measures(scene: Scene):
+    scene.show(spacing=PATIENT)
+    for key, tool in (
+        (Qt.Key.Key_B, drawing.BOX),
+        (Qt.Key.Key_M, drawing.POINT),
+        (Qt.Key.Key_L, drawing.RULER),
+    ):
+        scene.key(key)
+        scene.key(key)
+        assert scene.canvas.drawing_tool.tool == tool
+    drag_to(scene, (20, 40), (80, 40))
+    assert only(scene).label == "Length"
+    assert scene.workspace.viewport.display.window is None
+
+
+@pytest.mark.parametrize(("start", "end"), [((40, 40), (60, 40)), ((50, 30), (50, 70))])
+def test_the_text_stands_beside_the_line_s_end_and_off_the_line(
+    scene: Scene, start: tuple[float, float], end: tuple[float, float]
+):
+    scene.show(spacing=PATIENT)
+    scene.key(Qt.Key.Key_L)
+    drag_to(scene, start, end)
+    (chip,) = scene.canvas.overlay.chips
+    first, last = (scene.canvas.to_widget(*point) for point in (start, end))
+    line = QRectF(first, last).normalized().adjusted(-5, -5, 5, 5)
+    assert not chip.rect.intersects(line)
+    beside = chip.rect.adjusted(-20, -20, 20, 20)
+    assert beside.contains(QPointF(last))
+    assert chip.rect.height() < 18  # small
+
+
+def test_an_angle_s_text_is_off_its_vertex_and_its_rays(scene: Scene):
+    scene.show(spacing=PATIENT)
+    scene.canvas.drawing_tool.set_tool(drawing.ANGLE)
+    points = ((60, 40), (30, 40), (30, 10))
+    for at in points:
+        QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(*at))
+    (chip,) = scene.canvas.overlay.chips
+    shown = QPolygonF([scene.canvas.to_widget(*point) for point in points])
+    assert not shown.intersects(QPolygonF(chip.rect))
+
+
+def test_a_text_can_be_dragged_away_and_a_leader_leads_back(scene: Scene):
+    scene.show(spacing=PATIENT)
+    scene.key(Qt.Key.Key_L)
+    drag_to(scene, (40, 40), (60, 40))
+    before = scene.canvas.overlay.chips[0]
+    assert before.leader is None
+    scene.drag(LEFT, before.rect.center().toPoint(), (-60, 90))  # the tool still on
+    moved = scene.canvas.overlay.chips[0]
+    assert moved.rect.center().x() == pytest.approx(before.rect.center().x() - 60, abs=2)
+    assert moved.rect.center().y() == pytest.approx(before.rect.center().y() + 90, abs=2)
+    assert moved.leader is not None
+    assert moved.leader.p1() == moved.chip.anchor
+    made = only(scene)  # nothing else was drawn
+    assert scene.workspace.viewport.display.window is None
+    scene.canvas.pan_by(10, 0)  # the text goes with its line
+    assert scene.canvas.overlay.chips[0].rect.x() == pytest.approx(moved.rect.x() + 10, abs=1)
+    scene.workspace.annotations.select("")
+    QTest.mouseClick(
+        scene.canvas.viewport(), LEFT, pos=scene.canvas.overlay.chips[0].rect.center().toPoint()
+    )
+    assert scene.workspace.annotations.selected == made.id

@@ -13,10 +13,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.agent.context.model_pictures import encode
 from app.agent.events import ApprovalRequested, ApprovalResolved
 from app.agent.messages import Picture
 from app.agent.privacy.consents import Shown, consent_request, picture_request, risky_request
+from app.agent.privacy.model_pictures import encode
 from app.agent.request import Decision
 from app.views.chat import consent
 from app.views.chat.consent import ConsentCard, ConsentDialog, PictureWindow
@@ -38,7 +38,7 @@ def chat(qapp: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def drawn(folder: Path, number: int = 1, risk: str = RISK) -> Shown:
-    """A picture as `app.agent.context.model_pictures` keeps it: named by its own bytes."""
+    """A picture as `app.agent.privacy.model_pictures` keeps it: named by its own bytes."""
     rows, columns = np.indices((300, 400))
     data = encode(((rows * number + columns) % 256).astype(np.uint8), 400, 300)
     path = folder / f"{hashlib.sha256(data).hexdigest()[:24]}.png"

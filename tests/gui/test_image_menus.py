@@ -82,6 +82,13 @@ def test_keys_flip_rotate_and_measure(
     QTest.keyClicks(window.canvas, "l")
     assert window.actions_.ruler.isChecked()
     assert window.canvas.drawing_tool.tool == drawing.RULER
+    shift, plain = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.NoModifier
+    for held, tool in ((plain, drawing.RULER), (shift, drawing.ANGLE), (shift, drawing.ANGLE)):
+        QTest.keyClick(window.canvas, Qt.Key.Key_L, held)
+        assert window.canvas.drawing_tool.tool == tool
+    window.actions_.angle.trigger()  # a click on its button puts it away
+    assert window.canvas.drawing_tool.tool == ""
+    QTest.keyClicks(window.canvas, "l")
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not window.actions_.ruler.isChecked()
 

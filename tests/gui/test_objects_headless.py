@@ -16,8 +16,8 @@ from tests.unit.imaging.layer_files import frame_group, make_seg, make_slice
 
 
 def picture(folder: Path, *options: str) -> np.ndarray:
-    out = folder / "out.png"
-    assert main(["render", str(folder), "--out", str(out), *options]) == 0
+    out = folder.with_suffix(".png")
+    assert main(["render", str(folder), "--out", str(out), "--force", *options]) == 0
     with Image.open(out) as image:
         return np.asarray(image.convert("RGB")).astype(int)
 

@@ -11,8 +11,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QTreeWidget, QWidget
 
-from app.agent.approvals import Gate
 from app.agent.policy import Grants, Policy, Rule
+from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.settings import (
     ArgumentSettings,

@@ -14,6 +14,7 @@ from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
 from app.errors import SightlineError, UsageError
 from app.headless.runs import _approver, _print_for_people, ask, run_tool
+from app.imaging.demo import demo_paths
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -83,3 +84,51 @@ def test_what_the_policy_refuses_is_not_run_by_hand_either(
     planted = {"dicom_path": "/etc/passwd"}
     with pytest.raises(UsageError, match="dicom_path names neither an open image"):
         run_tool("dicom_processor", planted, (picture,), tmp_path / "out", as_json=False)
+
+
+TWO_STEPS = """Run tools in this order:
+1) dicom_processor on the uploaded DICOM path
+2) image_visualizer on the converted PNG
+Then summarize all outputs."""
+
+
+def results(printed: str) -> dict[str, str]:
+    events = [json.loads(line) for line in printed.splitlines()]
+    return {e["tool"]: e["status"] for e in events if e["kind"] == "tool_finished"}
+
+
+def test_a_relative_out_folder_serves_a_chain_of_tools(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    assert ask(TWO_STEPS, demo_paths()[:1], "offline", Path("results"), as_json=True) == 0
+    printed = capsys.readouterr().out
+    assert results(printed) == {"dicom_processor": "ok", "image_visualizer": "ok"}
+    assert list((tmp_path / "results").glob("*.png"))
+
+
+def test_a_run_in_which_no_tool_worked_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    (tmp_path / "policy.json").write_text('{"tools": {"dicom_processor": "deny"}}')
+    monkeypatch.setenv("SIGHTLINE_POLICY", str(tmp_path / "policy.json"))
+    assert ask("Convert the DICOM to PNG", demo_paths()[:1], "offline", as_json=True) == 1
+    assert results(capsys.readouterr().out) == {"dicom_processor": "failed"}
+
+
+def test_what_lies_in_the_out_folder_already_is_no_file_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    out = tmp_path / "results"
+    (out / "other").mkdir(parents=True)
+    film = Image.new("L", (8, 8))
+    film.save(tmp_path / "a.png")
+    for other in (out / "other.png", out / "other" / "b.png"):
+        film.save(other)
+        for name in (str(other), str(other.relative_to(out))):
+            given = {"image_path": name}
+            with pytest.raises(UsageError, match="names neither an open image nor a file"):
+                run_tool("image_visualizer", given, (tmp_path / "a.png",), out, as_json=False)

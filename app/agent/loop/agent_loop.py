@@ -20,7 +20,6 @@ from app import __version__
 from app.agent.answers.answer_footer import answer_footer
 from app.agent.answers.evidence import Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
-from app.agent.approvals import Gate
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.prompts import planning_text
 from app.agent.context.read_result_tool import ReadResult
@@ -42,6 +41,7 @@ from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
@@ -267,10 +267,10 @@ class _Run:
         self.request.cancel.check()
         model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
         if isinstance(model, OfflineModel):
-            intent = self.director.begin(model.planner, schemas)
+            intent = self.director.begin(model.planner, schemas, self._lacks)
             self.answers.model = model.following(intent)
         else:
-            intent = self.director.begin(self.agent.planner, schemas)
+            intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
@@ -294,6 +294,10 @@ class _Run:
             if stop is not None:
                 return stop
 
+    def _lacks(self, name: str) -> bool:
+        tool = self.agent.tools.get(name)
+        return tool is not None and missing_needs(self.request.models_dir)(tool.spec)
+
     def _offer_tools(self, intent: Intent) -> None:
         """Set the system prompt, and the tools that the model may call for this question."""
         agent, info = self.agent, self.answers.window.info
@@ -304,7 +308,8 @@ class _Run:
         if info.own_tools:
             names = [tool.spec.name for tool in ready.all()]
             system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
-        self.answers.offer(ready.told_after(system), OfferedTools(ready, self.own).schemas())
+        self.calls.tools = OfferedTools(ready, self.own)
+        self.answers.offer(ready.told_after(system), self.calls.tools.schemas())
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.

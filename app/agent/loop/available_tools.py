@@ -40,7 +40,7 @@ class OfferedTools:
         """Return the tools' schemas for the model."""
         specs = [tool.spec for tool in self.all()]
         return [
-            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
+            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases, item.title)
             for item in specs
         ]
 
@@ -105,8 +105,8 @@ class AvailableTools:
         self._tools = tools
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool with that name, or None if it is unknown or left out."""
-        return None if name in self._left_out else self._tools.get(name)
+        """Return the tool with that name, offered or not, or None: a call says what is missing."""
+        return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
         """Return the tools that are not left out, in the order in which the model sees them."""
@@ -124,7 +124,7 @@ def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:
-        # A model may be published in two layouts, each with a card: either will do.
+        # Two layouts of a model, or two sections of a report, have a card each: either will do.
         same = {card.name for card in cards().values() if tool in card.tools and not card.embedded}
         known = (same | {name}) & set(cards())
         # Of the models that somebody else's pack brings nothing is known here.

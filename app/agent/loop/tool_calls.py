@@ -18,7 +18,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.agent.answers.evidence import Evidence
-from app.agent.approvals import Gate, ask
 from app.agent.context.model_messages import with_note
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -42,6 +41,7 @@ from app.agent.loop.tool_execution import (
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Grants, Scope
+from app.agent.policy.approvals import Gate, ask
 from app.agent.request import RunRequest
 from app.errors import Cancelled
 from app.imaging.types import ImageRef

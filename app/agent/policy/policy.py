@@ -25,7 +25,7 @@ from app.agent.policy.judgements import STRICTNESS, Judgement, Rule, strictest
 from app.agent.policy.scope import NO_SCOPE, Scope
 from app.agent.policy.site_rules import EVERY, parse_rules
 from app.errors import UsageError
-from app.settings import PolicySettings
+from app.settings import PolicySettings, read_regular
 from app.tools.api import Approval, ToolSpec
 
 _log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
     policies: list[Policy] = []
     for file in files:
         try:
-            data: Any = json.loads(file.read_text(encoding="utf-8-sig"))
+            data: Any = json.loads(read_regular(file).decode("utf-8-sig"))
             if not isinstance(data, dict):
                 raise UsageError("it is no JSON object")
             policies.append(Policy.from_data(cast("dict[str, Any]", data)))

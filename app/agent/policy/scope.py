@@ -23,12 +23,15 @@ class Scope:
         names: Ids and paths of the open images, and of pictures made in the run.
         knows: Reports whether a text names an open image in another way (a link, a file name);
             None if there are no images.
+        made: Reports whether a resolved path in the folder is of a file made by the run; None if
+            every file in it is.
         protected: Folders of the program itself, where no tool may write.
     """
 
     folder: Path | None = None
     names: tuple[str, ...] = ()
     knows: Callable[[str], bool] | None = None
+    made: Callable[[Path], bool] | None = None
     protected: tuple[Path, ...] = ()
 
     @classmethod
@@ -36,7 +39,8 @@ class Scope:
         """Return the scope of a run with these `RunImages`, image notes and output folder."""
         names = _names(images, notes)
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
-        return cls(folder, names, getattr(images, "knows", None), own)
+        known, made = (getattr(images, name, None) for name in ("knows", "is_made"))
+        return cls(folder, names, known, made, own)
 
     def refreshed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
         """Return the scope with the images' current names; this same object if none has changed."""
@@ -45,7 +49,7 @@ class Scope:
         return self if names == self.names else replace(self, names=names)
 
     def holds(self, name: str) -> bool:
-        """Return whether a text names an open image or a file in the run's folder."""
+        """Return whether a text names an open image or a file made by the run."""
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return False
@@ -54,7 +58,7 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Return whether a path, with links resolved, lies below the run's folder.
+        """Return whether a path, with links resolved, is of a file made below the run's folder.
 
         A relative path must also exist there, since a tool may open it relative to the folder in
         which the program was started.
@@ -69,7 +73,9 @@ class Scope:
             if not any(_is_below(path, base) for base in (own, real)):
                 return False
             followed = path.resolve()
-            return _is_below(followed, real) and (Path(name).is_absolute() or followed.exists())
+            if not _is_below(followed, real) or (self.made is not None and not self.made(followed)):
+                return False
+            return Path(name).is_absolute() or followed.exists()
         except (OSError, RuntimeError, ValueError):
             return False
 

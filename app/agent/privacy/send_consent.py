@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.agent.approvals import ask
-from app.agent.context.model_pictures import ShownPictures, make_pictures, may_send
 from app.agent.events import Noted
 from app.agent.json_forms import plain
 from app.agent.llm.base import LanguageModel, ModelFailed, is_encrypted
@@ -22,8 +20,10 @@ from app.agent.loop.limits import WallClock
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, Picture
+from app.agent.policy.approvals import ask
 from app.agent.privacy.confidentiality_profile import DATES, NUMBERS, PERSONS, TEXTS
 from app.agent.privacy.consents import Consents, consent_request
+from app.agent.privacy.model_pictures import ShownPictures, make_pictures, may_send
 from app.agent.request import RunRequest, make_folder
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")

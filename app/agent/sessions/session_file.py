@@ -26,7 +26,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from app.agent.json_forms import plain
 from app.errors import FileProblem
-from app.settings import write_atomic
+from app.settings import read_regular, write_atomic
 
 FORMAT = "sightline-session"
 VERSION = 2
@@ -63,7 +63,7 @@ def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
         FileProblem: The file cannot be read, or was written by a newer version of the program.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_regular(path).split(b"\n")
     except OSError as error:
         reason = f"it cannot be read ({error.strerror or type(error).__name__})"
         raise FileProblem(reason, subject=str(path)) from error
@@ -173,7 +173,7 @@ def _file_name(text: bytes) -> str:
 
 
 def _read_result(folder: Path, name: object) -> bytes:
-    text = (folder / RESULTS / Path(str(name)).name).read_bytes()
+    text = read_regular(folder / RESULTS / Path(str(name)).name)
     if _file_name(text) != name:
         raise ValueError("it was changed")
     return text

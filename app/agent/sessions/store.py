@@ -32,6 +32,7 @@ from app.agent.sessions.session_file import (
 from app.agent.sessions.thread import Thread, folder_error, short_title
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
+from app.settings import open_regular
 from app.tools import picture_sources
 
 _PARTIAL = ".partial"
@@ -167,13 +168,19 @@ def _header(folder: Path, **more: Any) -> bytes:
     return encode({**head, "created": utc_now(), **more})
 
 
+_UNREADABLE = "(a conversation whose first question is damaged)"
+
+
 def _info(folder: Path) -> ThreadInfo | None:
     path = folder / FILE
     title = created = ""
+    asked = False
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             updated = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).isoformat()
-            for line in file:
+            for number, line in enumerate(file):
+                # Damage may hide the question, but not that there was one.
+                asked = asked or (number > 0 and line.endswith(b"\n"))
                 entry = parse_line(line) or {}
                 message = entry.get("message")
                 if entry.get("type") == "header":
@@ -183,6 +190,7 @@ def _info(folder: Path) -> ThreadInfo | None:
                     break
     except OSError:
         return None
+    title = title or (_UNREADABLE if asked else "")
     return ThreadInfo(folder.name, title, created or updated, updated)
 
 

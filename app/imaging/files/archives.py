@@ -23,7 +23,7 @@ from app.imaging import guards
 
 UNPACK = "Unpack the archive first, then open the folder"
 
-OUTSIDE = "its name leads out of the archive"
+OUTSIDE = "its name is empty or leads out of the archive"
 
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 2**30
@@ -96,7 +96,7 @@ class Archive:
             if len(self.files) >= MAX_MEMBERS:
                 self.refused.append(("", "the archive holds too many files"))
                 break
-            if not info.is_dir():
+            if not info.filename.endswith("/"):  # `is_dir` fails on an empty name
                 self._take(info)
 
     def inflate(self, info: zipfile.ZipInfo) -> Any:
@@ -169,7 +169,7 @@ def find_member(path: Path) -> Member | None:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/"; None if it could lead out of a folder."""
+    """Return a member's name as a relative path with "/"; None if empty or leading out."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None

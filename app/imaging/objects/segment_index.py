@@ -88,7 +88,11 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return a segmentation's `SegmentIndex`; raise FileProblem if it has no usable pixels."""
+    """Return which frames of a SEG file show which segment on which image.
+
+    Raises:
+        FileProblem: The file has no usable pixels.
+    """
     return _build_index(path, sources.status(path))
 
 

@@ -80,7 +80,9 @@ FOOTER_LINE = 30
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return the number of frames (one per multiplex group), and rows and columns of the first.
+    """Return the size of a waveform as drawn: frames (one per multiplex group), rows, columns.
+
+    Rows and columns are the pixels of the first frame.
 
     Raises:
         FileProblem: The object is damaged, or does not contain a waveform.

@@ -200,3 +200,14 @@ def palette_colours(frame: Frame, stored: Array) -> Bytes:
 def is_coloured(frame: Frame, stored: Array) -> NDArray[np.bool_]:
     """Return a mask of the stored values that a Supplemental Palette colours (C.7.6.19)."""
     return stored.astype(np.int64, copy=False) >= frame.palette_first
+
+
+def has_value(frame: Frame, stored: Array) -> NDArray[np.bool_]:
+    """Return a mask of the stored values that are numbers, neither padding nor coloured."""
+    keep = np.isfinite(stored)
+    if frame.supplemental:
+        keep &= ~is_coloured(frame, stored)
+    if frame.padding is not None:
+        first, last = frame.padding
+        keep &= (stored < first) | (stored > last)
+    return keep

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import (
     grey_levels,
+    has_value,
     is_coloured,
     look_up_table,
     modality_values,
@@ -202,6 +203,20 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
     else:
         text = _with_units(value, mapping.units or units)
     return Grey(stored, value, units, text + hidden, found, mapping.units)
+
+
+def values_in(frame: Frame, rows: range, columns: range) -> NDArray[np.float64]:
+    """Return the modality values, e.g. HU, in a part of a grey image, as one row.
+
+    Padding, coloured pixels and what a shutter hides are left out.
+    """
+    part = slice(columns.start, columns.stop)
+    stored = frame.stored[rows.start : rows.stop, part]
+    keep = has_value(frame, stored)
+    if frame.shutter is not None:
+        aspect = frame.spacing.aspect
+        keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[:, part]
+    return modality_values(frame, stored[keep])
 
 
 def _with_units(value: float, units: str, label: str = "") -> str:

@@ -268,7 +268,13 @@ def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
     deadline = time.monotonic() + seconds
     while found.todo:
         kind, text, root, depth = found.todo.pop()
-        _KINDS[kind](Path(text), root, depth, found)
+        path = Path(text)
+        try:
+            _KINDS[kind](path, root, depth, found)
+        except Exception as error:  # whatever is wrong with one path must not cost the others
+            found.unsure = True
+            problem = guards.unreadable_file(path, error)
+            found.problems.append((root, Problem(path, problem.reason, problem.remedy)))
         if time.monotonic() > deadline:
             break
     return found

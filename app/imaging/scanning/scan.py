@@ -47,7 +47,7 @@ from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
 from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, TableError, TableReader
 from app.imaging.types import Instance, Problem, ScanResult, Study
-from app.settings import write_atomic
+from app.settings import read_regular, write_atomic
 
 _TIMEOUT_S = 60.0
 _SETTLED_NS = 3 * 10**9
@@ -292,11 +292,15 @@ class Scan:
     def _take_listing(self, todo: Tasks, reply: Reply) -> None:
         try:
             listed = _result(reply)
-        except WorkerDied as error:
+        except SightlineError as error:
             self._state.add_unknown()
-            paths = {self._paths[root] for _, _, root, _ in todo}
-            self._other_problems += [Problem(path, error.reason, "Try again") for path in paths]
-            self._fruitful |= {root for _, _, root, _ in todo}
+            if len(todo) > 1:
+                for task in todo:
+                    self._list([task])
+                return
+            ((_, text, root, _),) = todo
+            self._other_problems.append(Problem(Path(text), error.reason, "Try again"))
+            self._fruitful.add(root)
             return
         self._state.add_listed(listed)
         for root, folder, names in listed["files"]:
@@ -447,10 +451,13 @@ class Index:
     def __init__(self, folder: Path, version: str | None = None) -> None:
         self._folder = folder / _digest(version or reader_version())
         with _logged():
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for place in (folder, self._folder):
+                if not place.is_dir():
+                    _remove(place)
+                    place.mkdir(parents=True, mode=0o700, exist_ok=True)
             for other in folder.iterdir():
                 if other != self._folder:
-                    shutil.rmtree(other, ignore_errors=True)
+                    _remove(other)
 
     def snapshot(self, roots: Sequence[Path]) -> Snapshot | None:
         """Return the stored result of scanning these paths, or None.
@@ -458,21 +465,23 @@ class Index:
         The result is valid only while `FolderState.mark` for these paths equals `Snapshot.mark`.
         """
         file = self._file(roots)
-        with _logged(), contextlib.suppress(FileNotFoundError):
+        with _logged():
             try:
-                found = Snapshot.from_bytes(file.read_bytes())
+                found = Snapshot.from_bytes(read_regular(file))
                 os.utime(file)
                 return found
-            except TableError:
+            except FileNotFoundError:
+                pass
+            except Exception:  # whatever is wrong with it, it is only a cache
                 _log.warning("a damaged file of the index of opened files is deleted")
-                file.unlink()
+                _remove(file)
         return None
 
     def store(self, roots: Sequence[Path], snapshot: Snapshot | None) -> None:
         """Store the result of scanning these paths; delete the stored one if `snapshot` is None."""
         file = self._file(roots)
         with _logged():
-            file.unlink(missing_ok=True)  # also if nothing is stored: it no longer holds
+            _remove(file)  # also if nothing is stored: it no longer holds
             if snapshot is not None:
                 write_atomic(file, snapshot.to_bytes())
                 self._forget_oldest()
@@ -487,7 +496,15 @@ class Index:
         for place, file in enumerate(newest):
             total += states[file].st_size
             if place >= MAX_SNAPSHOTS or (place and total > MAX_BYTES):
-                file.unlink(missing_ok=True)
+                _remove(file)
+
+
+def _remove(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -515,4 +532,4 @@ def reader_version() -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(os.fsencode(text)).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.imaging.findings import XY
+from app.imaging.findings import XY, Box
 from app.imaging.space.regions import common_region
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
 
@@ -67,6 +67,23 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
     value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
     text = f"{_mm(value)} ({spacing.source.value})"
     return Length(value, "mm", spacing.source, text)
+
+
+def pixel_mm(frame: Frame, box: Box) -> tuple[float, float, SpacingSource] | None:
+    """Return width and height of the pixels in a box, in mm, and the source; None if unknown.
+
+    In an image with regions the whole box must lie in one of them, whose axes are in mm.
+    """
+    if frame.regions:
+        xs, ys = (box.x0 + 0.5, box.x1 - 0.5), (box.y0 + 0.5, box.y1 - 0.5)
+        region = common_region(frame.regions, [(x, y) for x in xs for y in ys])
+        if region is None or not _is_in_mm(region):
+            return None
+        return abs(region.dx), abs(region.dy), SpacingSource.REGION
+    spacing = frame.spacing
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return None
+    return spacing.column_mm, spacing.row_mm, spacing.source
 
 
 def _length_in_region(region: Region, dx: float, dy: float) -> Length:

@@ -78,8 +78,7 @@ class GeneratorInput(ToolInput):
     prompt: str = Field(
         min_length=1,
         max_length=2000,
-        description="What the radiograph is to show, as a report would say it: 'PA chest X-ray "
-        "with a large left pleural effusion'.",
+        description="What the radiograph is to show, in the words of a report.",
     )
     height: int = Field(
         default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Rows of the image."

@@ -59,7 +59,7 @@ class GroundingInput(ToolInput):
     phrase: str = Field(
         min_length=1,
         max_length=500,
-        description='The finding to locate, as a report would say it: "left pleural effusion".',
+        description="The finding to locate, in the words of a report, with its side if known.",
     )
     max_new_tokens: int = Field(
         default=300, ge=1, le=1024, description="Tokens that the model may write at most."
@@ -96,7 +96,7 @@ SPEC = ToolSpec(
     icon="scan-search",
     description=(
         "Locates a finding that is named in a phrase on a frontal chest radiograph with MAIRA-2: "
-        "boxes in the original image's pixels, or an explicit 'no finding'. It looks at the "
+        "boxes in the original image's pixels, or the statement that it sees none. It looks at the "
         "central square. It tends to give a box for what it is asked. Needs installed weights."
     ),
     Input=GroundingInput,
@@ -117,7 +117,7 @@ class XRayPhraseGrounding:
         """Locate a phrase; see `app.tools.api.Tool.run`."""
         phrase = " ".join(args.phrase.split())
         if not phrase or _MARKS.search(phrase):
-            raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
+            raise ToolRetry("the phrase must be plain words, as a report has them")
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, needs=(MODEL,))

@@ -369,7 +369,9 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check a folder's tokenizer and the headers of its weights, for `models install`.
+    """Check the tokenizer and the weights' headers in the folder `payload["weights"]`.
+
+    `models install` runs it. Returns the number of parameters, as `check_weights` does.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -56,8 +56,8 @@ SPEC = ToolSpec(
     needs=(
         Need("package", "torch"),
         Need("package", "transformers"),
-        Need("weights", FINDINGS, optional=True),
-        Need("weights", IMPRESSION, optional=True),
+        Need("weights", FINDINGS),
+        Need("weights", IMPRESSION),
     ),
     timeout_s=300.0,
     pack="chest",

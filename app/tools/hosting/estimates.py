@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from app.settings import write_atomic
+from app.settings import read_regular, write_atomic
 
 _KEPT = 5
 _MOST_KEYS = 300
@@ -56,8 +56,8 @@ class Durations:
 
     @cached_property
     def _known(self) -> dict[str, list[float]]:
-        with suppress(OSError, ValueError, TypeError, AttributeError):
-            read: dict[str, list[Any]] = json.loads(self._file().read_text(encoding="utf-8"))
+        with suppress(Exception):  # whatever is wrong with it, it is only a cache
+            read: dict[str, list[Any]] = json.loads(read_regular(self._file()))
             return {key: [float(one) for one in found][-_KEPT:] for key, found in read.items()}
         return {}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.settings import write_atomic
+from app.settings import read_regular, write_atomic
 from app.tools.api import CancelToken, Progress
 
 CHUNK = 1 << 20
@@ -115,7 +115,7 @@ def remember(key: _Key, sha256: str) -> None:
 def _digests() -> dict[_Key, str]:
     """Return the remembered digests, at first those that earlier programs stored."""
     try:
-        rows: Any = json.loads((paths.cache_dir() / _FILE).read_text(encoding="utf-8"))
+        rows: Any = json.loads(read_regular(paths.cache_dir() / _FILE))
         return {(str(p), int(size), int(time)): str(sha) for p, size, time, sha in rows}
-    except (OSError, ValueError, TypeError):
+    except Exception:  # whatever is wrong with it, it is only a cache
         return {}

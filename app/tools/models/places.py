@@ -110,7 +110,7 @@ class Place:
         return tuple(f.name for f in needed if not any(f.covers(name) for name in existing))
 
     def programs(self) -> tuple[str, ...]:
-        """Return the names of all programs in the model's folder, recorded or not."""
+        """Return the names of all Python files in the model's folder, in its record or not."""
         if not self.card.folder:
             return ()
         return tuple(name for name in files_below(self.base) if is_program(name))

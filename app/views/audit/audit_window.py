@@ -214,18 +214,19 @@ def _value_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def save_rows(log: AuditLog, rows: Sequence[Row], path: Path) -> None:
+def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[Path] = ()) -> None:
     """Write rows to a file, the oldest first: unchanged if its suffix is `.jsonl`, else as CSV.
 
     Raises:
-        FileProblem: The file or the audit log cannot be written.
+        FileProblem: The file or the audit log cannot be written; it never replaces `opened` files.
     """
     oldest_first = rows[::-1]
     if path.suffix.lower() == ".jsonl":
         data = b"".join(line for _segment, _line, line in oldest_first)
     else:
         data = _csv_text(oldest_first).encode("utf-8-sig")  # its mark makes spreadsheets read UTF-8
-    with record_export(log, "audit log", path, lines=len(rows)):
+    # The dialogue has asked whether to replace a file that exists.
+    with record_export(log, "audit log", path, opened=opened, replace=True, lines=len(rows)):
         try:
             settings.write_atomic(path, data)
         except OSError as error:
@@ -269,8 +270,14 @@ _SHEET = f"""
 class AuditWindow(QDialog):
     """The window that lists the audit log, newest line first, reading it on a thread."""
 
-    def __init__(self, log: AuditLog, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        log: AuditLog,
+        parent: QWidget | None = None,
+        opened: Callable[[], Sequence[Path]] = tuple,
+    ) -> None:
         super().__init__(parent)
+        self._opened = opened
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("auditWindow")
         self.setWindowTitle("Audit log")
@@ -482,17 +489,20 @@ class AuditWindow(QDialog):
     def save(self, path: Path) -> None:
         """Save the listed lines to a file, whose suffix determines the format."""
         log, rows = self._log, self.model.rows
+        opened = self._opened()
         done = f"Saved {len(rows):,} lines to {path}."
         self._tasks.run(
-            lambda _cancel: save_rows(log, rows, path),
+            lambda _cancel: save_rows(log, rows, path, opened),
             lambda _none: self._show_verdict(done, "ok", "circle-check"),
             lambda reason: self._show_verdict(reason, "warning", "triangle-alert"),
         )
 
 
-def show_audit(log: AuditLog, window: QWidget) -> AuditWindow:
+def show_audit(
+    log: AuditLog, window: QWidget, opened: Callable[[], Sequence[Path]] = tuple
+) -> AuditWindow:
     """Open the audit window above the active modal dialog if there is one, else above `window`."""
-    dialog = AuditWindow(log, QApplication.activeModalWidget() or window)
+    dialog = AuditWindow(log, QApplication.activeModalWidget() or window, opened)
     dialog.show()
     return dialog
 

@@ -20,7 +20,7 @@ from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
-from app.views import style, wording
+from app.views import style
 from app.views.canvas import (
     corner_text,
     finding_shapes,
@@ -198,9 +198,8 @@ def _draw_findings(
         shape = finding_shapes.build(finding.geometry)
         item = ITEMS[type(finding.geometry)]
         item.draw(painter, shape, FindingStyle(tint, size=size, strength=heatmap_legend.USUAL))
-        anchor = painter.worldTransform().map(shape.anchor)
-        text = wording.chip_text(finding)
-        if text:
-            drawn.append((-item.z, Chip(finding.id, text, anchor, tint)))
+        chip = label_chips.chip_of(finding, shape, painter.worldTransform(), tint)
+        if chip.text:
+            drawn.append((-item.z, chip))
     painter.restore()
     return [chip for _, chip in sorted(drawn, key=lambda pair: pair[0])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
@@ -11,9 +12,8 @@ from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 from app.errors import SightlineError
 from app.imaging.findings import Finding, Heatmap
 from app.imaging.types import ImageRef
-from app.views import wording
 from app.views.background import Background
-from app.views.canvas import finding_shapes, heatmap_legend
+from app.views.canvas import finding_shapes, heatmap_legend, label_chips
 from app.views.canvas.finding_items import ITEMS, AnnotationItem, FindingStyle
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
@@ -43,6 +43,7 @@ class AnnotationLayer(QObject):
         self._ref: ImageRef | None = None
         self._items: dict[str, AnnotationItem] = {}
         self._shapes: dict[str, finding_shapes.Shape] = {}
+        self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
         self._draft: Finding | None = None
         self.heat_strength = self._seen = heatmap_legend.USUAL
@@ -171,7 +172,12 @@ class AnnotationLayer(QObject):
             item.set_shape(shape)
             self.changed.emit()
 
-    # Selection and hover
+    # Labels, selection and hover
+
+    def move_label(self, finding_id: str, offset: QPointF) -> None:
+        """Place a finding's label: its centre as seen from its anchor (px of the view)."""
+        self._offsets[finding_id] = offset
+        self.changed.emit()
 
     def hit(self, at: QPointF) -> str:
         """Return the id of the finding at an image point, or ""; lines come before masks."""
@@ -217,10 +223,12 @@ class AnnotationLayer(QObject):
         """Return the visible findings' label chips: highlighted ones first, then those of lines."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
-            shape = item.outline
-            text = wording.chip_text(item.finding)
-            if shape is not None and text and item.style.strength > 0:
-                anchor = self._view.to_widget(shape.anchor.x(), shape.anchor.y())
-                style = item.style
-                result.append(Chip(item.finding.id, text, anchor, style.color, style.strong))
+            shape, style = item.outline, item.style
+            if shape is None or style.strength <= 0:
+                continue
+            self._view.to_widget(0, 0)  # pyqtgraph applies a new range only when asked for a place
+            to_view = item.sceneTransform() * self._view.viewportTransform()
+            chip = label_chips.chip_of(item.finding, shape, to_view, style.color, style.strong)
+            if chip.text:
+                result.append(replace(chip, offset=self._offsets.get(chip.id)))
         return result

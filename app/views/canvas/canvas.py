@@ -3,9 +3,9 @@
 Pictures are rendered on a thread; each is put on the screen together with the text that belongs to
 it.
 
-Mouse: left drag = window, or the drawing tool; middle or Space + left = pan, right = zoom, right
-click = menu, double click = fit; the wheel scrolls where there is something to scroll, else it
-zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
+Mouse: left drag = window, the drawing tool, or a label or handle that is moved; middle or Space +
+left = pan, right = zoom, right click = menu, double click = fit; the wheel scrolls where there is
+something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from app.views.canvas.corner_text import Corners, Place, Shown, Sides
 from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
+from app.views.canvas.label_chips import PlacedChip
 from app.views.canvas.layer_graphics import LayerDrawing
 from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
@@ -96,6 +97,7 @@ class Canvas(ImageView):
         self.view_changed.connect(self._render_view)
         self._space = False
         self._press: tuple[QPointF, Drag, Window | None] | None = None
+        self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
         self._wheel = FrameScroll()
         self._keys = key_actions(self, workspace.annotations)
@@ -369,8 +371,8 @@ class Canvas(ImageView):
         hit = ""
         self._cursor = position
         if position is not None:
-            hit = self.overlay.chip_at(position)
-            hit = hit or self.findings_layer.hit(self.to_image(position))
+            label = self.overlay.chip_at(position)
+            hit = label.chip.id if label else self.findings_layer.hit(self.to_image(position))
         self.findings_layer.hover(hit)
         self.overlay.set_corners(self._corners())
         return hit
@@ -378,7 +380,8 @@ class Canvas(ImageView):
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         kind = drag_of(ev.button(), space=self._space)
         free = kind is Drag.WINDOW and self._press is None
-        if free and self.drawing_tool.press(ev.position()):
+        at = ev.position()
+        if free and (self._take_label(at) or self.drawing_tool.press(at)):
             kind = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
@@ -391,6 +394,9 @@ class Canvas(ImageView):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         self._cursor = ev.position()
+        if self._label is not None:
+            self._move_label(ev.position())
+            return
         if self._press is None or self._drag_from is None:
             drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
@@ -413,6 +419,11 @@ class Canvas(ImageView):
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        if self._label is not None and ev.button() == Qt.MouseButton.LeftButton:
+            if not self._moved:
+                self._workspace.annotations.select(self._label[0].chip.id)
+            self._label = None
+            return
         if self._press is None:
             left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
             if left and not self.drawing_tool.release(ev.position()):
@@ -427,6 +438,24 @@ class Canvas(ImageView):
             self.menu_wanted.emit(ev.globalPosition().toPoint())
         elif ev.button() == Qt.MouseButton.LeftButton:
             self._workspace.annotations.select(self._hover(ev.position()))
+
+    def _take_label(self, position: QPointF) -> bool:
+        """Start to drag the label at a position; return whether there is one."""
+        if self.drawing_tool.active or self.drawing_tool.over_point(position):
+            return False
+        label = self.overlay.chip_at(position)
+        self._label = (label, position) if label else None
+        self._moved = False
+        return label is not None
+
+    def _move_label(self, position: QPointF) -> None:
+        assert self._label is not None
+        label, start = self._label
+        by = position - start
+        self._moved = self._moved or by.manhattanLength() >= DRAG_THRESHOLD
+        if self._moved:
+            offset = label.rect.center() + by - label.chip.anchor
+            self.findings_layer.move_label(label.chip.id, offset)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # A right press sends one too, but may be the start of a zoom drag.
@@ -524,9 +553,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_V: lambda: canvas.flip(across=False),
         key.Key_BracketLeft: lambda: canvas.rotate(-1),
         key.Key_BracketRight: lambda: canvas.rotate(1),
-        key.Key_L: lambda: measuring.toggle(drawing.RULER),
-        key.Key_B: lambda: measuring.toggle(drawing.BOX),
-        key.Key_M: lambda: measuring.toggle(drawing.POINT),
+        key.Key_L: lambda: measuring.set_tool(drawing.RULER),
+        key.Key_B: lambda: measuring.set_tool(drawing.BOX),
+        key.Key_M: lambda: measuring.set_tool(drawing.POINT),
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }

@@ -48,8 +48,8 @@ class DrawingTool(QObject):
 
     def set_tool(self, tool: str) -> None:
         """Activate a tool; "" deactivates the current one."""
-        self.cancel()
         if tool != self.tool:
+            self.cancel()
             self.tool = tool
             self.tool_changed.emit(tool)
 
@@ -124,7 +124,7 @@ class DrawingTool(QObject):
             return False
         if len(self._points) == drawing.POINTS[self.tool]:
             made = drawing.draw(self.tool, frame, self._points)
-            self._finish(made, drawing.verb(self.tool))
+            self._finish(frame, made, drawing.verb(self.tool))
         return True
 
     @property
@@ -138,11 +138,12 @@ class DrawingTool(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
-        self._finish(drawing.move_point(finding, frame, place, at), "Change")
+        self._finish(frame, drawing.move_point(finding, frame, place, at), "Change")
         return True
 
-    def _finish(self, finding: Finding, verb: str) -> None:
+    def _finish(self, frame: Frame, finding: Finding, verb: str) -> None:
         self.cancel()
+        finding = drawing.with_statistics(finding, frame)
         self._annotations.put(finding, f"{verb} {finding.label.lower()}")
         self._annotations.select(finding.id)
 

@@ -54,8 +54,7 @@ def _polyline(geometry: Polyline) -> Shape:
     if not points:
         return Shape(path, QPointF())
     path.addPolygon(QPolygonF(points))
-    middle = (points[0] + points[-1]) / 2 if len(points) == 2 else points[len(points) // 2]
-    return Shape(path, middle, ends=(points[0], points[-1]))
+    return Shape(path, points[-1], ends=(points[0], points[-1]))
 
 
 def _polygon(geometry: Polygon) -> Shape:

@@ -1,26 +1,41 @@
-"""Label chips: texts beside findings that have a constant size on the screen and do not overlap."""
+"""Label chips: texts beside findings that have a constant size on the screen and do not overlap.
+
+Those of lines and of the user's own marks are small, and stand where they cover none of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTransform
 
+from app.imaging.findings import Finding, Polyline
+from app.views import wording
+from app.views.canvas.finding_shapes import Shape
 from app.views.style import color as with_alpha
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
+from app.workspace import drawing
 
 PAD_X, PAD_Y, GAP = 8.0, 3.5, 6.0
 MAX_WIDTH = 260.0
+SMALL_PAD_X, SMALL_PAD_Y = 4.0, 1.0
+SMALL_MAX_WIDTH = 340.0  # sizes and statistics are not cut off
+CLEAR = 8.0  # px around lines and marks that stay free of texts: as far as ticks and handles go
+LEADER = 16.0  # px between a chip and its anchor above which a line joins them
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
     """A label to be placed beside an anchor (px of the view) in the finding's colour (#RRGGBB).
 
-    `strong` is set while the finding is selected or under the mouse.
+    Attributes:
+        strong: Whether the finding is selected or under the mouse.
+        keep_off: What no chip may cover (px of the view); such a finding's own chip is small.
+        other_end: Where to place the chip when the anchor is out of view.
+        offset: From the anchor to the chip's centre, where the user has moved it.
     """
 
     id: str
@@ -28,15 +43,34 @@ class Chip:
     anchor: QPointF
     color: str
     strong: bool = False
+    keep_off: QPainterPath | None = None
+    other_end: QPointF | None = None
+    offset: QPointF | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedChip:
-    """A chip with its rectangle in px of the view, and its text shortened to fit."""
+    """A chip with its rectangle in px of the view, and its text shortened to fit.
+
+    `leader` is the line from the anchor to a chip that stands away from it.
+    """
 
     chip: Chip
     rect: QRectF
     text: str
+    leader: QLineF | None = None
+
+
+def chip_of(
+    finding: Finding, shape: Shape, to_view: QTransform, color: str, strong: bool = False
+) -> Chip:
+    """Return the chip of a finding that is drawn as `shape`; it may have no text."""
+    text = wording.chip_text(finding)
+    if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
+        return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
+    start = to_view.map(shape.ends[0]) if shape.ends else None
+    path = to_view.map(shape.path)
+    return Chip(finding.id, text, to_view.map(shape.anchor), color, strong, path, start)
 
 
 def chip_font(size: float = 1.0) -> QFont:
@@ -57,37 +91,72 @@ def place(
     """
     metrics = QFontMetricsF(chip_font(size))
     used = list(taken)
-    placed: list[PlacedChip] = []
+    lines = QPainterPath()
+    lines.setFillRule(Qt.FillRule.WindingFill)
     for chip in chips:
+        if chip.keep_off is not None:
+            lines.addPath(chip.keep_off)
+    placed: list[PlacedChip] = []
+    for chip in sorted(chips, key=lambda chip: chip.offset is None):
+        if not area.contains(chip.anchor) and chip.other_end is not None:
+            chip = replace(chip, anchor=chip.other_end)
         if not area.contains(chip.anchor):
             continue
-        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, MAX_WIDTH * size)
-        width = metrics.horizontalAdvance(text) + (2 * PAD_X + 8) * size
-        height = metrics.height() + 2 * PAD_Y * size
-        rect = _free(chip.anchor, width, height, area, used, size)
+        small = chip.keep_off is not None
+        widest = SMALL_MAX_WIDTH if small else MAX_WIDTH
+        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, widest * size)
+        pad_x, pad_y = (2 * SMALL_PAD_X, SMALL_PAD_Y) if small else (2 * PAD_X + 8, PAD_Y)
+        width = metrics.horizontalAdvance(text) + pad_x * size
+        height = metrics.height() + 2 * pad_y * size
+        if chip.offset is not None:
+            rect = QRectF(0, 0, width, height)
+            rect.moveCenter(chip.anchor + chip.offset)
+            rect = _kept_in(rect, area)
+        else:
+            rect = _free(chip, width, height, area, used, lines, size)
         used.append(rect)
-        placed.append(PlacedChip(chip, rect, text))
+        placed.append(PlacedChip(chip, rect, text, _leader(chip.anchor, rect, size)))
     return placed
 
 
+def _leader(anchor: QPointF, rect: QRectF, size: float) -> QLineF | None:
+    x = min(max(anchor.x(), rect.left()), rect.right())
+    y = min(max(anchor.y(), rect.top()), rect.bottom())
+    line = QLineF(anchor, QPointF(x, y))
+    return line if line.length() > LEADER * size else None
+
+
 def _free(
-    anchor: QPointF, width: float, height: float, area: QRectF, used: list[QRectF], size: float
+    chip: Chip,
+    width: float,
+    height: float,
+    area: QRectF,
+    used: list[QRectF],
+    lines: QPainterPath,
+    size: float,
 ) -> QRectF:
-    gap = GAP * size
-    best: QRectF | None = None
+    """Return a place near the anchor: free, else off other texts, else the first one tried."""
+    anchor, clear = chip.anchor, CLEAR * size
+    gap = (CLEAR + 1 if chip.keep_off is not None else GAP) * size
+    best: tuple[int, QRectF] | None = None
     for ring in range(7):
         reach = gap + ring * (height + gap) * 0.6
-        for x, y in (
-            (anchor.x() - width / 2, anchor.y() - height - reach),
-            (anchor.x() - width / 2, anchor.y() + reach),
-            (anchor.x() + reach, anchor.y() - height / 2),
-            (anchor.x() - width - reach, anchor.y() - height / 2),
-        ):
+        above, below = anchor.y() - height - reach, anchor.y() + reach
+        right, left = anchor.x() + reach, anchor.x() - width - reach
+        middle = anchor.x() - width / 2, anchor.y() - height / 2
+        beside = ((right, middle[1]), (left, middle[1]))
+        over = ((middle[0], above), (middle[0], below))
+        for x, y in (*beside, *over) if chip.keep_off is not None else (*over, *beside):
             rect = _kept_in(QRectF(x, y, width, height), area)
-            best = best or rect
-            if not any(rect.intersects(other) for other in used):
+            if any(rect.intersects(other) for other in used):
+                fault = 2
+            elif lines.intersects(rect.adjusted(-clear, -clear, clear, clear)):
+                fault = 1
+            else:
                 return rect
-    return best or QRectF(anchor.x(), anchor.y(), width, height)
+            if best is None or fault < best[0]:
+                best = fault, rect
+    return best[1] if best else QRectF(anchor.x(), anchor.y(), width, height)
 
 
 def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
@@ -102,10 +171,21 @@ def draw(painter: QPainter, placed: Sequence[PlacedChip], size: float = 1.0) -> 
     painter.setFont(chip_font(size))
     for item in placed:
         tint = QColor(item.chip.color)
-        rect, radius = item.rect, 5.0 * size
-        painter.setPen(QPen(tint, (1.6 if item.chip.strong else 1.0) * size))
-        painter.setBrush(with_alpha(THEME.window, 0.95 if item.chip.strong else 0.82))
-        painter.drawRoundedRect(rect, radius, radius)
+        rect, strong = item.rect, item.chip.strong
+        if item.leader is not None:
+            painter.setPen(QPen(tint, size))
+            painter.drawLine(item.leader)
+        left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        if item.chip.keep_off is not None:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(with_alpha(THEME.overlay_shade, 0.7 if strong else 0.5))
+            painter.drawRoundedRect(rect, 2 * size, 2 * size)
+            painter.setPen(tint)
+            painter.drawText(rect.adjusted(SMALL_PAD_X * size, 0, 0, 0), left, item.text)
+            continue
+        painter.setPen(QPen(tint, (1.6 if strong else 1.0) * size))
+        painter.setBrush(with_alpha(THEME.window, 0.95 if strong else 0.82))
+        painter.drawRoundedRect(rect, 5.0 * size, 5.0 * size)
         dot = 3.0 * size
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(tint)
@@ -114,6 +194,4 @@ def draw(painter: QPainter, placed: Sequence[PlacedChip], size: float = 1.0) -> 
         )
         painter.setPen(QColor(THEME.text))
         text_rect = rect.adjusted((PAD_X + 8) * size, 0, -PAD_X * size * 0.5, 0)
-        painter.drawText(
-            text_rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, item.text
-        )
+        painter.drawText(text_rect, left, item.text)

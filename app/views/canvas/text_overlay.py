@@ -301,9 +301,9 @@ class Overlay(QWidget):
             self._placed = placed
             self.update()
 
-    def chip_at(self, position: QPointF) -> str:
-        """Return the id of the finding whose chip is at a position; "" if there is none."""
-        return next((one.chip.id for one in self._placed if one.rect.contains(position)), "")
+    def chip_at(self, position: QPointF) -> PlacedChip | None:
+        """Return the label chip at a position, or None."""
+        return next((one for one in self._placed if one.rect.contains(position)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor
 
-from app.agent.approvals import hides
+from app.agent.policy.approvals import hides
 from app.views.chat.markdown import split
 from app.views.text_view import BLOCK, PIECE, TextView
 from app.views.theme import THEME

@@ -273,6 +273,7 @@ class ThreadExporter(QObject):
     ) -> None:
         super().__init__(window)
         self.audit: AuditLog | None = None  # without it nothing is saved
+        self.opened: Callable[[], Sequence[Path]] = tuple  # the files that are open
         self._window = window
         self._background = background
         self._tell = tell
@@ -327,8 +328,18 @@ class ThreadExporter(QObject):
         def failed(error: SightlineError) -> None:
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
+        opened = self.opened()
+
         def work() -> None:
-            with record_export(self.audit, "conversation", path, thread=thread.thread_id):
+            # The dialogue has asked whether to replace a file that exists.
+            with record_export(
+                self.audit,
+                "conversation",
+                path,
+                opened=opened,
+                replace=True,
+                thread=thread.thread_id,
+            ):
                 export(thread.content, form, path)
 
         self._background.submit(work, done, failed)

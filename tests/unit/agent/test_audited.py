@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.agent.approvals import Gate
 from app.agent.events import ApprovalRequested, ApprovalResolved, DataSent, RunEvent
 from app.agent.llm.base import ModelInfo
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.audit_trail import UNKNOWN, Audited
 from app.agent.messages import Message, Picture
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.request import Decision
 from app.audit import AuditLog, Entry

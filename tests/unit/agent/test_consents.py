@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.agent.context.model_pictures import ShownPictures, may_send, risk_of
 from app.agent.events import ApprovalRequested
 from app.agent.llm.picture_encoding import encoded
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import Picture
 from app.agent.privacy.consents import Consents, Shown, Target, consent_request, digest
+from app.agent.privacy.model_pictures import ShownPictures, may_send, risk_of
 from app.agent.request import RunRequest
 from app.agent.sessions import Thread
 from app.imaging.types import Instance, Window

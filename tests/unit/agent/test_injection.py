@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from app.agent.approvals import Verdict
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent, ToolFinished
 from app.agent.loop.agent_loop import Limits
 from app.agent.loop.limits import Meter
 from app.agent.policy import Grants, fingerprint
+from app.agent.policy.approvals import Verdict
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.headless.common import scan_source

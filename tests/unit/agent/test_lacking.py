@@ -12,10 +12,11 @@ from app.agent.llm.base import ModelInfo
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.available_tools import AvailableTools, missing_needs
 from app.tools.api import Need
+from app.tools.chest.report import IMPRESSION
 from app.tools.models.cards import card
 from app.tools.registry import load_packs
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import ScriptedModel, call, says
 
 EXPERT = "chest_xray_expert"
 CLASSIFIER = "chest_xray_classifier"
@@ -39,6 +40,30 @@ def test_a_tool_is_offered_once_its_model_is_there(tmp_path: Path):
     ready = AvailableTools(load_packs([]), (), missing_needs(tmp_path))
     assert CLASSIFIER in names(ready)
     assert CLASSIFIER not in ready.told_after("")
+
+
+def test_a_tool_that_needs_one_of_several_models_is_offered_with_any_and_not_with_none(
+    tmp_path: Path,
+):
+    report = "chest_xray_report_generator"
+    without = AvailableTools(load_packs([]), (), missing_needs(tmp_path))
+    assert report not in names(without)
+    assert report in without.told_after("")
+    impression = tmp_path / card(IMPRESSION).name
+    impression.mkdir()
+    for file in card(IMPRESSION).files:
+        (impression / file.name.replace("*", "x")).write_bytes(b"x")
+    assert report in names(AvailableTools(load_packs([]), (), missing_needs(tmp_path)))
+
+
+def test_the_error_for_an_unknown_tool_lists_only_tools_that_are_offered(tmp_path: Path):
+    with ScriptedModel([call("chest_xray_expart")], says("Then not.")) as model:
+        asyncio.run(collect(AgentLoop(model, load_packs([])), request(tmp_path, "What is it?")))
+    error = model.requests[1][-1].text
+    assert "No such tool" in error
+    assert "chest_xray_segmentation" in error
+    assert EXPERT not in error
+    assert "llava_med_qa" not in error
 
 
 def test_either_layout_of_a_model_will_do(tmp_path: Path):

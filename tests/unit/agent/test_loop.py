@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from app.agent.approvals import Gate, Verdict
 from app.agent.events import RunEvent
 from app.agent.llm.base import Call as CallEvent
 from app.agent.llm.base import ModelFailed, ModelInfo, Note, Plan, Reasoning, Text, Tokens
@@ -17,6 +16,7 @@ from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.loop.transcript import INTERRUPTED_ANSWER
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate, Verdict
 from app.agent.request import Decision
 from app.errors import Cancelled, FileProblem
 from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult, ToolRetry

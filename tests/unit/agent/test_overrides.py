@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from app.agent.approvals import Gate
 from app.agent.events import ApprovalRequested
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.limits import WaitClock, WallClock
 from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.audit import AuditLog

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.context.model_pictures import (
+from app.agent.events import ApprovalRequested
+from app.agent.planning import Planner, Scene
+from app.agent.privacy.model_pictures import (
     LONG_SIDE,
     ShownPictures,
     encode,
@@ -20,8 +22,6 @@ from app.agent.context.model_pictures import (
     reduced_size,
     wanted_images,
 )
-from app.agent.events import ApprovalRequested
-from app.agent.planning import Planner, Scene
 from app.agent.request import RunRequest
 from app.agent.sessions import Thread
 from app.errors import FileProblem

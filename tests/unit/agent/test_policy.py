@@ -11,17 +11,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr
 
-from app.agent.approvals import (
+from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
+from app.agent.loop.emitter import Emitter
+from app.agent.messages import ToolCall
+from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
+from app.agent.policy.approvals import (
     LONGEST_SHOWN,
     Gate,
     Verdict,
     shown_arguments,
     tool_request,
 )
-from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
-from app.agent.loop.emitter import Emitter
-from app.agent.messages import ToolCall
-from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
 from app.agent.request import Decision
 from app.errors import UsageError
 from app.tools.api import Approval, ToolSpec

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from app.agent.approvals import Gate, Verdict, tool_request
 from app.agent.events import ApprovalRequested
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, Scope
+from app.agent.policy.approvals import Gate, Verdict, tool_request
 from app.agent.request import Decision
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 from tests.support.fake_tools import FakeRegistry, FakeTool, collect, ok, request

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Secret
 
-from app.agent.approvals import tool_request
 from app.agent.messages import ToolCall
 from app.agent.policy import Rule, Scope, fingerprint
+from app.agent.policy.approvals import tool_request
 from app.tools.api import Approval
 from tests.support.policy_scope import denied, judge, open_scope, spec
 

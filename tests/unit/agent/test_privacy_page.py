@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.approvals import LONGEST_SHOWN
-from app.agent.context.model_pictures import LONG_SIDE, MOST
 from app.agent.policy import Policy
+from app.agent.policy.approvals import LONGEST_SHOWN
 from app.agent.policy.arguments import DEEPEST
 from app.agent.policy.site_rules import Sizes
+from app.agent.privacy.model_pictures import LONG_SIDE, MOST
 from app.headless import runs
 from app.settings import PolicySettings
 

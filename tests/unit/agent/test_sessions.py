@@ -70,6 +70,19 @@ def test_threads_are_listed_newest_first_without_empty_ones(tmp_path: Path):
     assert store.threads()[0].thread_id == new.thread_id
 
 
+@pytest.mark.parametrize("wrong", [b"\x00", b"\xff", b'"'])
+def test_one_damaged_byte_hides_no_conversation(tmp_path: Path, wrong: bytes):
+    thread = SessionStore(tmp_path).new_thread()
+    thread.append(Message(role="user", text="one"))
+    thread.append(Message(role="assistant", text="A chest."))
+    thread.close()
+    data = file_of(thread).read_bytes()
+    for place in range(len(data)):
+        file_of(thread).write_bytes(data[:place] + wrong + data[place + 1 :])
+        (info,) = SessionStore(tmp_path).threads()
+        assert info.title
+
+
 def test_a_line_cut_off_by_a_crash_is_dropped_and_the_next_is_not_glued_to_it(tmp_path: Path):
     store = SessionStore(tmp_path)
     thread = store.new_thread()

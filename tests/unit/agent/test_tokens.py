@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.agent.context.model_pictures import encode
 from app.agent.context.prompts import load_prompts
 from app.agent.context.token_estimates import (
     message_tokens,
@@ -17,6 +16,7 @@ from app.agent.context.token_estimates import (
 )
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, Picture, ToolCall
+from app.agent.privacy.model_pictures import encode
 from app.tools.registry import load_packs
 
 # Counted with the vocabularies that litellm 1.109.1 ships: OpenAI's cl100k and o200k (by tiktoken),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from app.imaging.scanning import scan as scan_module
 from app.imaging.scanning.scan import Index, reader_version
 from app.imaging.scanning.snapshots import pack_result
 from app.imaging.types import Instance, ScanResult
+from app.wiring.program import Program
 from tests.unit.imaging.files import make_dicom, png_bytes
 
 LONG_AGO_NS = 10**18
@@ -306,3 +308,62 @@ def test_that_files_are_copies_is_remembered_without_reading_them_again(
     settled(folder / "copy2.dcm", LONG_AGO_NS + 1)
     assert len(instances(scan(remembering, folder, file))) == 4
     assert "copy2.dcm" in hashed
+
+
+def in_the_way(path: Path, kind: str) -> None:
+    """Something at `path` that is not what the index has made there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    if kind == "file":
+        path.write_bytes(b"x")
+    elif kind == "folder":
+        (path / "inside").mkdir(parents=True)
+    elif kind == "loop":
+        path.symlink_to(path.name)
+    else:
+        os.mkfifo(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
+@pytest.mark.parametrize("kind", ["file", "folder", "loop", "pipe"])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_an_index_that_cannot_be_read_for_whatever_reason_is_made_anew(
+    remembering: Decoder, folder: Path, file: Path, kind: str, depth: int, caplog: Any
+):
+    scan(remembering, folder, file)
+    (remembered,) = file.glob("*/*")
+    in_the_way([file, remembered.parent, remembered][depth], kind)
+    assert len(instances(scan(remembering, folder, file))) == 3
+    caplog.clear()
+    assert remembered.is_file()
+    assert Index(file).snapshot([folder]) is not None
+
+
+def test_a_file_with_a_right_checksum_and_wrong_content_is_deleted(
+    remembering: Decoder, folder: Path, file: Path, caplog: Any
+):
+    scan(remembering, folder, file)
+    (remembered,) = file.glob("*/*")
+    remembered.write_bytes(hashlib.sha256(b"[1\n").digest() + b"[1\n")
+    assert Index(file).snapshot([folder]) is None
+    caplog.clear()
+    assert not remembered.exists()
+
+
+def test_a_path_that_is_no_text_is_remembered_too(file: Path):
+    remember(Index(file), Path("/\ud800"))
+    assert Index(file).snapshot([Path("/\ud800")]) is not None
+
+
+@pytest.mark.parametrize("off", ["0", "1"])
+def test_the_index_of_earlier_versions_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: str
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    monkeypatch.setenv("SIGHTLINE_NO_INDEX", off)
+    for name in ("index.sqlite", "index.sqlite-wal", "durations.json"):
+        (paths.cache_dir() / name).write_bytes(b"Doe^Jane")
+    Program().decoder.close()
+    assert [path.name for path in paths.cache_dir().glob("*.*")] == ["durations.json"]

@@ -303,3 +303,37 @@ def test_nobody_is_told_to_unpack_an_archive_whose_names_lead_out_of_it(tmp_path
     (problem,) = problems
     assert "leads out of the archive" in problem.reason
     assert "ask for a new export" in problem.remedy
+
+
+def test_a_member_without_a_name_costs_only_itself(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("good", b"x")
+        made.writestr("Q", b"x")
+        made.getinfo("Q").filename = ""
+    make_dicom(tmp_path / "b.dcm")
+    files, problems = list_files([tmp_path])
+    assert files == [tmp_path / "b.dcm", tmp_path / "a.zip" / "good"]
+    (problem,) = problems
+    assert (problem.path, "its name is empty" in problem.reason) == (tmp_path / "a.zip", True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows says that there is no such file")
+def test_an_overlong_path_costs_only_itself(tmp_path: Path):
+    path = make_dicom(tmp_path / "b.dcm")
+    files, problems = list_files([tmp_path / ("a" * 300), path, Path("/a" * 3000)])
+    assert files == [path]
+    assert [problem.reason for problem in problems] == ["its name or path is too long"] * 2
+
+
+def test_whatever_error_one_path_raises_costs_only_that_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder may hold what nobody has thought of."""
+
+    def failing(path: Path) -> None:
+        raise RuntimeError(path)
+
+    bad, good = zipped(tmp_path / "bad.zip", "x"), make_dicom(tmp_path / "b.dcm")
+    monkeypatch.setattr(listing, "open_archive", failing)
+    files, (problem,) = list_files([tmp_path])
+    assert (files, problem.path) == ([good], bad)

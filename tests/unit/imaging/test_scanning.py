@@ -246,6 +246,21 @@ def test_a_listing_that_dies_is_told_with_what_was_opened(
     assert (problem.path, "crashed" in problem.reason) == (tmp_path, True)
 
 
+def test_a_path_whose_listing_dies_costs_only_that_path(tmp_path: Path):
+    class Dying(InlinePool):
+        def submit(self, entry: str, payload: dict[str, Any], **_: Any) -> Future[dict[str, Any]]:
+            if all("bad" not in str(task) for task in payload.get("todo", ())):
+                return super().submit(entry, payload)
+            answer: Future[dict[str, Any]] = Future()
+            answer.set_exception(WorkerDied("the decoding process crashed"))
+            return answer
+
+    bad, good = tmp_path / "bad", make_dicom(tmp_path / "good.dcm")
+    result = scan.Scan(cast(Any, Dying()), [bad, good], None, None).start().result(60)
+    assert [instance.path for instance in instances(result)] == [good]
+    assert [problem.path for problem in result.problems] == [bad]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

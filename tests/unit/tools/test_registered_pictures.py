@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.agent.context.model_pictures import risk_of
+from app.agent.privacy.model_pictures import risk_of
 from app.imaging.files import synthetic
 from app.imaging.types import SpacingSource
 from app.tools import picture_sources

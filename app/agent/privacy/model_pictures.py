@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.agent.approvals import ask
 from app.agent.events import Noted
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.messages import Picture
+from app.agent.policy.approvals import ask
 from app.agent.privacy.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
