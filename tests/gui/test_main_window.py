@@ -312,6 +312,7 @@ def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
         spot = view.viewport().mapTo(view, view.viewport().rect().center())
         return view.grab().toImage().pixelColor(spot).red()
 
+    QTest.qWait(100)  # the layout settles
     for view in (window.panes.views[0].view, window.canvas):
         view.setFocus()
         zoom, corner, before = view.zoom, view.to_widget(0, 0), grey(view)
