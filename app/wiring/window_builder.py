@@ -85,7 +85,7 @@ def view(request: ViewRequest) -> int:
     try:
         return application.exec()
     finally:
-        window.close()
+        window.quit()
         program.close()
 
 
