@@ -37,7 +37,7 @@ _GREETING = (
 )
 _THANKS = r"(?:ok(?:ay)?[\s,]+)?(?:many\s+)?(?:thanks|thank\s+you|danke)(?:\s+\w+){0,3}[\s.!]*"
 _DOUBT = (
-    r"(?:why|how|warum|wieso|wie)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
+    r"(?:why|how|is|are|can|should|warum|wieso|wie|ist|sind|kann)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
     r"trustworthy|valid|warnings?|zuverl(?:ä|ae)ssig|sicher|verl(?:ä|ae)sslich)|"
     r"(?:are\s+you|how)\s+(?:sure|certain)|bist\s+du\s+sicher|which\s+warnings?"
 )
