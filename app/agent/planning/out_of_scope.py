@@ -91,7 +91,7 @@ ELSEWHERE = phrases("""
     patient's|his|her|their|old|older|earlier|previous|prior|former|existing|last|radiology
     reports, old|older|earlier|previous|prior|former|existing|last|original report,
     what does|did|do|says .. report|reports .. say|says|said, alte*|frueher*|vorig* befund*,
-    vorbefund*
+    vorbefund*, is|are there report|reports, report already|yet|available
 """)
 # Only whole phrases of "weather", which may be "whether" misspelt ("ask it weather the lungs ...").
 ERRANDS = phrases("""

@@ -20,10 +20,12 @@ COMMANDS = {
         """
     ),
     "To invert the image, press **I**.": f"""
-        invert|inverting|inverts {_SHOWN}|colours|colors|greys|grays, invertier*
+        invert|inverting|inverts {_SHOWN}|colours|colors|greys|grays, invertier*,
+        is|was {_SHOWN} inverted
     """,
-    "To zoom, press **+** or **-**, or turn the wheel with Ctrl held.": f"""
-        zoom*, magnify, enlarge {_SHOWN}, vergroessere .. bild|aufnahme|ausschnitt
+    "To zoom, press **+** or **-**, or turn the wheel with Ctrl held.": """
+        zoom*, magnify, enlarge, make .. bigger|larger, center|centre on,
+        vergroessere .. bild|aufnahme|ausschnitt
     """,
     "To pan, hold **Space** and drag.": "pan left|right|up|down|image|view|to, panning",
     "To rotate the image, press **[** or **]**.": """

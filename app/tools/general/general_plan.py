@@ -63,12 +63,14 @@ _AGE_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days"}
 
 
 def _facts(data: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    """Return a line for each attribute that the question asks for."""
-    return [
+    """Return a line for each attribute that the question asks for, or where all of them are."""
+    lines = [
         [Sentence(f"**{name}:** {_fact(key, data)}.")]
         for key, name in _FACTS.items()
         if key in targets
     ]
+    rest = "All that the header says is listed under Attributes (Ctrl+2)."
+    return lines or [[Sentence(rest, cites=False)]]
 
 
 def _fact(key: str, data: Data) -> str:

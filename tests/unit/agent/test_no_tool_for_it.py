@@ -59,6 +59,8 @@ def ask(folder: Path, question: str, tools: FakeRegistry | None = None, **change
         ("zoom to the left lung", "**+**"),
         ("rotate the image", "**[**"),
         ("flip it", "**H**"),
+        ("make the heart bigger", "**+**"),
+        ("is the image inverted?", "**I**"),
         ("scroll to the last image", "**Page Down**"),
         ("go to slice 20", "**Page Down**"),
         ("show the coronal view", "**C**"),
@@ -94,6 +96,8 @@ def test_no_goal_is_reached_where_nothing_was_hidden(tmp_path: Path):
     "question",
     [
         "could a nodule hide behind the heart?",
+        "does the heart make the mediastinum larger",
+        "compare with the prior film and with the old report",
         "score the findings, then turn it into a report",
         "convert it with window center 50 and width 350",
         "set the window to 40/400 and export it as png",
@@ -119,6 +123,7 @@ def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(questi
         "what are the radiology reports of this patient?",
         "Show me the old reports of this patient",
         "What does the last report say?",
+        "Is there a report already?",
     ],
 )
 def test_what_needs_more_than_the_image_starts_no_tool(question: str):
@@ -157,6 +162,8 @@ def test_why_it_is_not_reliable_is_answered_by_the_warnings(tmp_path: Path):
     assert not [event for event in events if event.kind == "tool_started"]
     assert "the film is rotated [1]" in events[-1].answer
     assert "Heart size" not in events[-1].answer
+    again = ask(tmp_path, "can I trust this?", tools, thread=thread)[-1].answer
+    assert "the film is rotated [1]" in again
     fresh = ask(tmp_path, "why is it not reliable?", tools)[-1].answer
     assert "no tool has run in this conversation" in fresh
 
@@ -206,6 +213,7 @@ HEADER = {
         ("which view is this?", "**View:** the file does not give it."),
         ("is this PA or AP?", "**View:** the file does not give it."),
         ("what is the window level?", "**Window:** centre 40, width 400."),
+        ("which hospital?", "All that the header says is listed under Attributes (Ctrl+2)."),
     ],
 )
 def test_facts_of_the_header_are_answered_first(question: str, said: str):
@@ -225,7 +233,7 @@ def test_facts_of_the_header_are_answered_first(question: str, said: str):
         for line in direct_answer(wording, message, intent.targets)
     ]
     assert [line.replace(" [1]", "")[: len(said)] for line in lines] == [said]
-    assert all(" [1]" in line for line in lines)
+    assert all(" [1]" in line for line in lines if line.startswith("**"))
 
 
 def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Path):
