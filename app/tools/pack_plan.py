@@ -269,6 +269,8 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
+        alone: For a tool that needs several images: the clause that says that no other open image
+            is one for it ("no prior is open").
     """
 
     tool: str
@@ -290,6 +292,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
+    alone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

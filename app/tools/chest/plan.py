@@ -441,6 +441,7 @@ _TOOLS = (
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
         accepts=_CHEST,
+        alone="no prior is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
