@@ -26,6 +26,9 @@ Message = dict[str, Any]
 INLINE_LIMIT = 128 * 1024
 """Array size in bytes from which shared memory is faster than the pipe."""
 
+PIECE = 16 * 1024 * 1024
+"""Bytes of an array that go through the pipe at once: Windows may refuse 32 MB and more."""
+
 HEADER_LIMIT = 64 * 1024 * 1024
 MAX_VALUES = 4_000_000
 """Limit of lists and mappings in one message; each takes over a hundred bytes here."""
@@ -65,7 +68,8 @@ def send(connection: Connection, message: Mapping[str, Any]) -> None:
         connection.send_bytes(json.dumps({"body": body, "arrays": described}).encode())
         segments.send_handles(connection, handles)
         for data in inline:
-            connection.send_bytes(data)
+            for start in range(0, max(len(data), 1), PIECE):
+                connection.send_bytes(data[start : start + PIECE])
     finally:
         segments.close_handles(handles)
 
@@ -122,10 +126,13 @@ class _Item:
         """Return the array, from the pipe or from its segment."""
         if self.shared:
             return segments.map_handle(next(handles), self._shape, self._dtype, self._size)
-        data = connection.recv_bytes(max(self._size, 1))
-        if len(data) != self._size:
-            raise WireError("an array's size and shape disagree")
-        return np.frombuffer(data, self._dtype).reshape(self._shape)
+        pieces: list[bytes] = []
+        for start in range(0, max(self._size, 1), PIECE):
+            expected = min(self._size - start, PIECE)
+            pieces.append(connection.recv_bytes(max(expected, 1)))
+            if len(pieces[-1]) != expected:
+                raise WireError("an array's size and shape disagree")
+        return np.frombuffer(b"".join(pieces), self._dtype).reshape(self._shape)
 
 
 def _strip(value: Any, arrays: list[Array]) -> Any:

@@ -242,3 +242,26 @@ def test_an_array_whose_file_was_cut_short_is_told_of_and_nothing_is_sent(
     with pytest.raises(segments.SourceTruncatedError):
         wire.send(ends[1], {"a": array})
     assert not ends[0].poll()
+
+
+def test_no_write_to_the_pipe_is_larger_than_every_system_takes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(segments, "AVAILABLE", False)
+    monkeypatch.setattr(segments, "write", lambda _array: None)
+    monkeypatch.setattr(wire, "PIECE", 1000)
+    sizes: list[int] = []
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    original = here.send_bytes
+
+    def counted(data: Any) -> None:
+        sizes.append(len(data))
+        original(data)
+
+    monkeypatch.setattr(here, "send_bytes", counted, raising=False)
+    arrays = [np.arange(count, dtype=np.uint16) for count in (0, 1, 500, 501, 4321)]
+    wire.send(here, {"arrays": arrays})
+    received = wire.receive(there)["arrays"]
+    assert all(
+        np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(arrays, received, strict=True)
+    )
+    assert max(sizes[1:]) == 1000
+    assert sum(sizes[1:]) == sum(array.nbytes for array in arrays)
