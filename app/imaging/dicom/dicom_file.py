@@ -7,6 +7,7 @@ parses as DICOM.
 from __future__ import annotations
 
 import io
+import itertools
 import logging
 import re
 import struct
@@ -18,13 +19,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pydicom
 from pydicom import config
 from pydicom.charset import CODES_TO_ENCODINGS, python_encoding
 from pydicom.datadict import dictionary_has_tag, dictionary_VR, tag_for_keyword
 from pydicom.dataelem import RawDataElement, convert_raw_data_element
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
+from pydicom.filereader import read_partial
 from pydicom.multival import MultiValue
 from pydicom.tag import BaseTag
 from pydicom.uid import (
@@ -73,7 +74,10 @@ MAX_ITEMS = 60_000
 """Limit of sequence items before the pixels: 10,000 contours have 20,000 with their images."""
 MAX_ITEMS_OF_FRAMES = 150_000
 """Limit in functional groups: about ten items for each of 10,000 frames."""
+MAX_ELEMENTS = 50_000
+"""Limit of elements outside sequences, which take pydicom a second; images have some hundred."""
 _MAX_VALUE_BYTES = 2**20
+_CHARSET = 0x00080005
 _BULK = frozenset({None, "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "UN", "UR", "UC", "UT"})
 """VRs of values that are not taken apart, or only when they are shown."""
 _NOT_DICOM = "it is not a DICOM file"
@@ -112,6 +116,7 @@ class Header:
         syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
         pixels: Position of the pixels; None for an object without pixels.
         inflated: For a deflated file, all its bytes after inflation; otherwise None.
+        note: What of the header is damaged and was mended, for the user; "" if nothing.
     """
 
     path: Path
@@ -119,6 +124,7 @@ class Header:
     syntax: UID
     pixels: PixelSpan | None
     inflated: bytes | None = None
+    note: str = ""
 
     @property
     def little_endian(self) -> bool:
@@ -273,6 +279,13 @@ def read_header(path: Path) -> Header:
             start = file.read(4096)
             if not looks_like_dicom(start):
                 raise guards.problem(path, _NOT_DICOM, REMEDY)
+            mended = _mended_meta(start)
+            if mended != start and size <= MAX_BYTES:
+                # As long as the file, so that what is found in it lies there in the file too.
+                whole = io.BytesIO(mended + file.read())
+                deflated = is_deflated(mended)
+                header = _parse_deflated(path, whole) if deflated else _parse(path, whole, size)
+                return replace(header, note=_MENDED)
             if is_deflated(start):
                 return _parse_deflated(path, file)
             file.seek(0)
@@ -309,7 +322,18 @@ def _parse_any(path: Path, file: BinaryIO) -> Dataset:
     """Parse any header with pydicom, unless it would take pydicom minutes or gigabytes."""
     _check_items(path, file)
     file.seek(0)
-    dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+    count = itertools.count(1)
+
+    def stop(tag: BaseTag, vr: str | None, length: int) -> bool:
+        del vr
+        long_charset = tag == _CHARSET and length > _MAX_SHARED
+        if long_charset or next(count) > MAX_ELEMENTS:
+            what = "a list of very many character sets" if long_charset else "very many elements"
+            reason = f"its header is damaged: it holds {what}"
+            raise guards.problem(path, reason, guards.COPY_AGAIN)
+        return tag in _PIXEL_TAGS
+
+    dataset = read_partial(file, stop_when=stop, force=True)
     for element in raw_elements(dataset).values():
         value = element.value if isinstance(element, RawDataElement) else None
         vr = element.VR or (dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else None)
@@ -417,6 +441,28 @@ _CHUNK = 2**20
 def is_deflated(start: bytes) -> bool:
     """Return whether a file's first bytes name the deflated transfer syntax."""
     return _ELEMENT + _SYNTAX in start
+
+
+_MENDED = "the file meta information is damaged: its elements are read by their tags"
+
+
+def _mended_meta(start: bytes) -> bytes:
+    """Return a file's first bytes with the VRs of group 2 put right that no element can have."""
+    data = bytearray(start)
+    at = 132 if start[128:132] == b"DICM" else 0
+    while at and data.startswith(b"\x02\0", at) and at + 12 <= len(data):
+        vr, tag = bytes(data[at + 4 : at + 6]), 0x00020000 | data[at + 2] | data[at + 3] << 8
+        long_form = vr in _LONG_FORMS
+        damaged = vr not in _VRS or (long_form and any(data[at + 6 : at + 8]))
+        if damaged and dictionary_has_tag(tag):
+            vr = dictionary_VR(tag).encode()
+            data[at + 4 : at + 6] = vr
+            long_form = vr in _LONG_FORMS
+        if long_form:
+            at += 12 + int.from_bytes(data[at + 8 : at + 12], "little")
+        else:
+            at += 8 + int.from_bytes(data[at + 6 : at + 8], "little")
+    return bytes(data)
 
 
 def _end_of_meta(data: bytes) -> int:
