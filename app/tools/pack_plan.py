@@ -269,6 +269,8 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
+        alone: For a tool that needs several images: the clause that says that no other open image
+            is one for it ("no prior is open").
     """
 
     tool: str
@@ -290,6 +292,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
+    alone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +335,7 @@ class PackPlan:
         caveats: Words that mark a warning as being about the image and not about a single call
             ("mirrored"): such a warning is repeated below every answer about that image.
         suggestions: Questions that the window offers before the first one is asked.
+        suggested_for: The images for which it offers them.
         marked_question: The question that is asked when the user chooses, in the menu of a mark, to
             have the marked part outlined. It names the tool, so that every planner runs it.
     """
@@ -347,6 +351,7 @@ class PackPlan:
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     caveats: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    suggested_for: Accepts = Accepts()
     marked_question: str = ""
 
 

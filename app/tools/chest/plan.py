@@ -439,6 +439,7 @@ _TOOLS = (
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
         accepts=_CHEST,
+        alone="no prior is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -461,6 +462,7 @@ PLAN = PackPlan(
         "Where are the lungs, and is the heart enlarged?",
         "What is abnormal here, and where?",
     ),
+    suggested_for=_CHEST,
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,

@@ -309,18 +309,12 @@ def test_a_damaged_vr_in_the_meta_information_costs_no_image(tmp_path: Path, vr:
         assert "meta information is damaged" in frame.note
 
 
-@pytest.mark.parametrize("hostile", ["elements", "character sets"])
-def test_a_header_that_would_take_seconds_is_refused(tmp_path: Path, hostile: str):
+def test_a_header_with_very_many_character_sets_is_refused(tmp_path: Path):
     path = make_dicom(tmp_path / "a.dcm")
     data = path.read_bytes()
-    if hostile == "elements":
-        at = data.index(b"\xe0\x7f\x10\0OW")
-        places = ((group, n) for group in (0x29, 0x2B) for n in range(0x1000, 0x8000))
-        added = b"".join(struct.pack("<HH2sH", *place, b"LO", 0) for place in places)
-    else:
-        at = data.index(b"\x08\0\x16\0UI", 300)
-        value = b"ISO_IR 100\\" * 20_000
-        added = b"\x08\0\x05\0UN\0\0" + struct.pack("<L", len(value)) + value
+    at = data.index(b"\x08\0\x16\0UI", 300)
+    value = b"ISO_IR 100\\" * 20_000
+    added = b"\x08\0\x05\0UN\0\0" + struct.pack("<L", len(value)) + value
     path.write_bytes(data[:at] + added + data[at:])
-    with pytest.raises(FileProblem, match=f"very many {hostile}"):
+    with pytest.raises(FileProblem, match="very many character sets"):
         read_instance(path)
