@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QByteArray,
+    QEvent,
+    QObject,
+    QPoint,
+    QRect,
+    QSettings,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QCloseEvent,
     QFontMetrics,
@@ -28,6 +39,7 @@ from PySide6.QtWidgets import (
 from app import paths
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
 from app.imaging.decode import Decoder
+from app.imaging.findings import Finding
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
 from app.views.background import Background
@@ -53,8 +65,9 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
-from app.views.widgets import PanelTitle, label, plain_tip
-from app.workspace.studies import key_of
+from app.views.widgets import PanelTitle, confirm, label, plain_tip
+from app.workspace import drawing
+from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
@@ -100,18 +113,24 @@ class MainWindow(QMainWindow):
         self.open_settings = open_settings
         self.open_audit = open_audit
         self.open_models = open_models
-        self._closed = False
+        self._closed = self._may_quit = False
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
         )
         self.setWindowTitle(TITLE)
         self.setDockNestingEnabled(True)
-        self.setMinimumSize(820, 480)
+        self.setMinimumSize(820, 420)
         self.resize(1440, 900)
+        if not offscreen:
+            # Room for the frame, which is not known yet.
+            room = self.screen().availableGeometry().adjusted(10, 40, -10, -10)
+            frame = QRect(QPoint(), self.size().boundedTo(room.size()))
+            frame.moveCenter(room.center())
+            self.setGeometry(frame)
         self._make_center()
         self.chat = chat
-        self.study_list = StudyList(workspace, self.loader, self.close_all)
+        self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layer_loading = LayerLoading(
@@ -120,6 +139,7 @@ class MainWindow(QMainWindow):
         self.layers_panel = LayersPanel(workspace, self.layer_loading)
         self._arrangement = self._make_docks()
         self.docks = self._arrangement.by_name
+        self.study_list.series_clicked.connect(self.documents.focus_page)
         self.study_list.over_images.connect(self.layer_loading.open_object)
         self.documents.report.over_images.connect(self.layer_loading.open_object)
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
@@ -243,12 +263,39 @@ class MainWindow(QMainWindow):
         if study is None and studies.all:
             study = studies.all[-1]
         if study is not None:
-            self.workspace.close_study(key_of(study))
+            self.close_studies(key_of(study))
+
+    def close_studies(self, *keys: str) -> None:
+        """Close studies; ask first if something was measured by hand on their images."""
+        studies = [study for study in self.workspace.studies.all if key_of(study) in keys]
+        uids = [StudyUids(study) for study in studies]
+        measured = [
+            finding
+            for finding in self._measured()
+            if any(finding.image.sop_instance_uid in one for one in uids)
+        ]
+        if not measured:
+            self.workspace.close_study(*keys)
+            return
+        what = counted(len(studies), "study", "studies")
+        confirm(
+            self,
+            "Close",
+            f"Close {what} with {_measurements(measured)}?",
+            "They are shown again only if the images are opened again before Sightline is closed. "
+            "They are not saved.",
+            "Close",
+            lambda: self.workspace.close_study(*keys),
+        )
+
+    def _measured(self) -> list[Finding]:
+        findings = (item.finding for item in self.workspace.annotations.all())
+        return [finding for finding in findings if drawing.holds_measurement(finding)]
 
     def close_all(self) -> None:
         """Close every study and stop all scans."""
         self.opening.cancel()
-        self.workspace.close_all()
+        self.close_studies(*(key_of(study) for study in self.workspace.studies.all))
 
     def _show_finding(self, finding_id: str) -> None:
         """Show a finding on its image, if that is open."""
@@ -281,12 +328,38 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._layout_file is None or not self._layout_file.exists():
-            QTimer.singleShot(0, self, self._arrangement.default_sizes)
-        self.canvas.setFocus()
+        if not event.spontaneous():  # as it is when a minimised window comes back
+            new = self._layout_file is None or not self._layout_file.exists()
+            QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
+            self.canvas.setFocus()
         freeze_startup_objects()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrangement.widen()
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
+        """Move the focus to the next or previous widget, or to the image if its owner was hidden.
+
+        Qt would choose the next button, which may close a panel, and Space would press it.
+        """
+        focus = self.focusWidget()
+        if focus is not None and not focus.isVisible() and self.documents.isVisible():
+            self.documents.focus_page()
+            return True
+        return super().focusNextPrevChild(next)
+
+    def quit(self) -> None:
+        """Close the window without a question."""
+        self._may_quit = True
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not (self._closed or self._may_quit) and (measured := self._measured()):
+            event.ignore()
+            text = f"Quit without {_measurements(measured)}?"
+            confirm(self, "Quit", text, "They are not saved.", "Quit", self.quit)
+            return
         if not self._closed:
             if self._layout_file is not None:
                 save_layout(self, self._layout_file)
@@ -309,6 +382,10 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
         self.background.close()
+
+
+def _measurements(findings: Sequence[Finding]) -> str:
+    return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
 
 
 class _Center(QSplitter):
@@ -418,6 +495,7 @@ LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are 
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
+_DOCK_WIDTHS = {"Studies": 290, "Attributes": 420, "Findings": 290, "Layers": 290, "Assistant": 400}
 _DOCK_ICONS = {
     "Studies": ("panel-left", "Ctrl+1"),
     "Attributes": ("table-properties", "Ctrl+2"),
@@ -435,14 +513,15 @@ class WindowDocks(QObject):
         super().__init__(window)
         self._window = window
         self._middle = middle
-        self._alone = 0  # px that the studies have without the attributes beside them
+        self._widths = dict(_DOCK_WIDTHS)  # px that each dock has where there is room
+        self._started = False
         self.titles: dict[str, PanelTitle] = {}
         self.by_name = {
             name: self._dock(name, panels[name]) for name in _DOCK_ICONS if name in panels
         }
         self._arrange()
-        for name in ("Studies", "Attributes"):
-            self.by_name[name].installEventFilter(self)
+        for dock in self.by_name.values():
+            dock.installEventFilter(self)
 
     def _dock(self, name: str, widget: QWidget) -> QDockWidget:
         dock = QDockWidget(name, self._window)
@@ -467,8 +546,32 @@ class WindowDocks(QObject):
         window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
         docks["Layers"].hide()  # until an image has any
 
-    def default_sizes(self) -> None:
-        """Set the default dock sizes; call once the window is shown, if no layout was restored."""
+    def start(self, *, default: bool) -> None:
+        """Set the default dock sizes, or keep the restored ones; call once the window is shown."""
+        self._started = True
+        if default:
+            self._default_sizes()
+        elif self._window.width() >= _NARROW_WINDOW and self.by_name["Attributes"].isHidden():
+            shown = {name: dock for name, dock in self.by_name.items() if dock.isVisible()}
+            self._widths |= {name: dock.width() for name, dock in shown.items()}
+
+    def widen(self) -> None:
+        """Give docks the width back that a narrow window took, as far as there is room."""
+        window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
+        spare = self._middle.width() - NARROW_MIDDLE
+        if not self._started or spare <= 0:
+            return
+        columns = {
+            dock.x(): (dock, self._widths[name] - dock.width())
+            for name, dock in self.by_name.items()
+            if dock.isVisible() and not dock.isFloating() and window.dockWidgetArea(dock) in sides
+        }
+        narrowed = [(dock, missing) for dock, missing in columns.values() if missing > 0]
+        share = min(1.0, spare / max(1, sum(missing for _, missing in narrowed)))
+        widths = [dock.width() + int(missing * share) for dock, missing in narrowed]
+        window.resizeDocks([dock for dock, _ in narrowed], widths, _ACROSS)
+
+    def _default_sizes(self) -> None:
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
@@ -486,15 +589,16 @@ class WindowDocks(QObject):
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        studies, attributes = self.by_name["Studies"], self.by_name["Attributes"]
-        if watched is studies and event.type() == QEvent.Type.Resize and attributes.isHidden():
-            self._alone = studies.width()
+        attributes = self.by_name["Attributes"]
+        dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QDockWidget) and dragged:
+            self._widths[watched.windowTitle()] = watched.width()
         # Not when the window is shown, whose layout is restored; a floating dock needs no room.
         if watched is attributes and self._window.isVisible() and not attributes.isFloating():
             if event.type() == QEvent.Type.ShowToParent:
                 self._make_room()
             elif event.type() == QEvent.Type.HideToParent:
-                self._resize({"Studies": self._alone or self._default_studies}, _ACROSS)
+                self._resize({"Studies": self._widths["Studies"]}, _ACROSS)
         return False
 
     def _make_room(self) -> None:

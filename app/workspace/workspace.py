@@ -289,14 +289,21 @@ class Workspace:
     def _pane(self, tool: str, artifact: Artifact) -> Pane:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
-        known = self.panes.source_of(artifact.path)  # shown again: still of that image
+        known = self.panes.of_picture(artifact.path)  # shown again: still of that image
+        content = str(artifact.options.get("shows") or source)
+        options = dict(artifact.options)
+        if known is not None:
+            options = {"sides": known.options.get("sides"), **options}
         return Pane(
             artifact.path,
             artifact.title or artifact.path.name,
             artifact.description,
             tool,
-            dict(artifact.options),
-            source or known or (shown.sop_instance_uid if shown else ""),
+            options,
+            source
+            or (known.sop_instance_uid if known else "")
+            or (shown.sop_instance_uid if shown else ""),
+            known.instance if known else self.instance_of(content) if content else None,
         )
 
     def _follow_study(self) -> None:

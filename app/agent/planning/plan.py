@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -124,12 +124,14 @@ class Scene:
         tools: Schemas of the available tools, by name.
         earlier: Messages of earlier questions in the conversation.
         plans: The packs' plans.
+        lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
     """
 
     images: tuple[Mapping[str, Any], ...]
     tools: Mapping[str, ToolSchema]
     earlier: tuple[Message, ...] = ()
     plans: Plans = NO_PLANS
+    lacks: Callable[[str], bool] = lambda _: False
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""
@@ -164,6 +166,8 @@ class Intent:
         left_out: The tools that the question excludes, each with the words that exclude it ("don't
             classify").
         wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
+        only: Whether the question forbids all other tools ("only segment the lungs").
+        in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
         subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
@@ -178,6 +182,8 @@ class Intent:
         may_concern_other_images: Whether the question might be about an image other than the
             current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
+        viewer: One line with the keys for what the question asks of the viewer, which no tool can
+            do; "" if it asks for nothing of the kind.
         plan: The tool calls with which rules answer the question, a reply without calls, or
             `NoRule`.
     """
@@ -188,6 +194,8 @@ class Intent:
     named: frozenset[str] = frozenset()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     wanted: tuple[str, ...] = ()
+    only: bool = False
+    in_order: bool = False
     absent: tuple[str, ...] = ()
     by_eye: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
@@ -199,6 +207,7 @@ class Intent:
     unclear_image: str = ""
     may_concern_other_images: bool = False
     corrections: tuple[tuple[str, str], ...] = ()
+    viewer: str = ""
     plan: Decision = field(default_factory=NoRule)
 
     def with_eyes(self) -> Intent:

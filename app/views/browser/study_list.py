@@ -43,12 +43,18 @@ _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 class StudyList(QWidget):
     """The study panel; click or Enter shows a series, Delete or the menu closes a study."""
 
+    series_clicked = Signal()
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
     def __init__(
-        self, workspace: Workspace, loader: Loader, close_all: Callable[[], object] | None = None
+        self,
+        workspace: Workspace,
+        loader: Loader,
+        close: Callable[..., object] | None = None,
+        close_all: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
+        self._close = close or workspace.close_study
         self._close_all = close_all or workspace.close_all
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
@@ -79,7 +85,7 @@ class StudyList(QWidget):
         view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setMouseTracking(True)
         view.setAccessibleName("Studies and series")
-        view.clicked.connect(self._show)
+        view.clicked.connect(self._click)
         view.activated.connect(self._show)
         delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -128,6 +134,11 @@ class StudyList(QWidget):
             bar = self.view.verticalScrollBar()
             bar.setValue(bar.value() + self.view.visualRect(index).top() - y)
 
+    def _click(self, index: QModelIndex) -> None:
+        self._show(index)
+        if isinstance(self.model.row(index), SeriesRow):
+            self.series_clicked.emit()
+
     def _show(self, index: QModelIndex) -> None:
         row = self.model.row(index)
         if not isinstance(row, SeriesRow) or row.first is None:
@@ -173,7 +184,7 @@ class StudyList(QWidget):
         if index.isValid():
             menu = QMenu(self)
             key = key_of(self.model.row(index).study)
-            menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(key))
+            menu.addAction(icons.icon("x"), "Close study", lambda: self._close(key))
             menu.addAction("Close all studies", self._close_all)
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
@@ -200,7 +211,7 @@ class StudyList(QWidget):
     def _close_current(self) -> None:
         index = self.view.currentIndex()
         if index.isValid():
-            self._workspace.close_study(key_of(self.model.row(index).study))
+            self._close(key_of(self.model.row(index).study))
 
 
 THUMBNAIL_PX = 112  # twice the drawn size, for dense screens
