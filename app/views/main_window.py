@@ -385,7 +385,7 @@ class MainWindow(QMainWindow):
 
 
 def _measurements(findings: Sequence[Finding]) -> str:
-    return f"{counted(len(findings), 'measurement', 'measurements')} made by hand"
+    return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
 
 
 class _Center(QSplitter):
