@@ -240,7 +240,7 @@ class _Run:
             log_unexpected("A run failed", error)
             self._cut()
             reason = f"Something unexpected went wrong ({type(error).__name__})."
-            self.emitter.fail(reason, "The log says where. Please try again, or report it.")
+            self.emitter.fail(reason, "Please try again, or report it; the log has the details.")
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the running calls end, then stop; stop at once if none is running."""
