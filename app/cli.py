@@ -128,7 +128,7 @@ def _view(argv: list[str]) -> int:
     parser.add_argument(
         "--ask", default="", metavar="PROMPT", help="ask this once the study is shown"
     )
-    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    _add_model(parser)
     parser.add_argument(
         "--screenshot",
         type=Path,
@@ -200,7 +200,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     _add_images(parser)
-    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
@@ -210,6 +210,17 @@ def _ask(argv: list[str]) -> int:
     from app.headless.runs import ask
 
     return ask(**vars(options))
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
+    parser.add_argument(
+        "--base-url",
+        default=os.environ.get("SIGHTLINE_BASE_URL", ""),
+        metavar="URL",
+        help="address of the endpoint, such as http://127.0.0.1:11434/v1; SIGHTLINE_BASE_URL sets "
+        "it too",
+    )
 
 
 def _tools(argv: list[str]) -> int:

@@ -47,7 +47,7 @@ from installer.environment import Environment
 # `app`'s own commands, which open no window; and its options that take a value.
 COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
-WITH_VALUE = {"--ask", "--screenshot", "--llm"}
+WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}
 # Tests with this marker measure how quickly windows answer: with nothing else beside them.
 TIMED = "timed"
 # The option for slow tests, here and of pytest.

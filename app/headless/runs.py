@@ -58,6 +58,7 @@ def ask(
     prompt: str,
     images: Sequence[Path] = (),
     llm: str | None = None,
+    base_url: str = "",
     out: Path | None = None,
     *,
     plan_only: bool = False,
@@ -71,13 +72,14 @@ def ask(
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
         llm: The `name` for `Program.language_model`; None for the model of the settings.
+        base_url: The endpoint's address; "" for the one in the settings.
         out: Folder for masks and pictures; None for the conversation's own folder.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
     with open_program() as program:
         opened = _open_images(program.decoder, images)
-        model = program.language_model(llm)
+        model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
         for notice in program.notices():

@@ -332,6 +332,7 @@ class PackPlan:
         caveats: Words that mark a warning as being about the image and not about a single call
             ("mirrored"): such a warning is repeated below every answer about that image.
         suggestions: Questions that the window offers before the first one is asked.
+        suggested_for: The images for which it offers them.
         marked_question: The question that is asked when the user chooses, in the menu of a mark, to
             have the marked part outlined. It names the tool, so that every planner runs it.
     """
@@ -347,6 +348,7 @@ class PackPlan:
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     caveats: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    suggested_for: Accepts = Accepts()
     marked_question: str = ""
 
 

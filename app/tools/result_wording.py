@@ -41,8 +41,9 @@ class ResultWording:
         kind: The kind of question that a result answers directly; that answer then comes first.
         subject: What the direct answer is about, to be named if the result is missing: "whether the
             heart is enlarged".
-        answer: A function that takes (output, targets) and returns the direct answer, in which
-            each inner sequence is one line; the targets are those of `AnswerContext`.
+        answer: A function that takes (output with metadata, targets) and returns the direct
+            answer, in which each inner sequence is one line; the targets are those of
+            `AnswerContext`.
     """
 
     tool: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from app.views.background import Background, OnError
 from app.workspace.viewport import FrameRequest, Viewport
 from app.workspace.workspace import REFORMAT
 
+T = TypeVar("T")
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
@@ -111,6 +114,24 @@ class Loader:
     def _fail(self, request: FrameRequest, error: SightlineError) -> None:
         self._viewport.fail(request, error.text)
 
+    def sample(
+        self,
+        instance: Instance,
+        index: int,
+        work: Callable[[Frame], T],
+        done: Callable[[T], object],
+        failed: OnError,
+    ) -> None:
+        """Decode a frame when the workers are idle; pass what `work` makes of it to `done`."""
+        future = self._decoder.frame(instance, index, Priority.PREFETCH)
+        self._background.watch(
+            future, lambda frame: self.compute(partial(work, frame), done), failed
+        )
+
+    def compute(self, work: Callable[[], T], done: Callable[[T], object]) -> None:
+        """Run `work` on a thread and pass its result to `done`."""
+        self._background.submit(work, done)
+
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
     ) -> Future[Thumbnail]:
@@ -139,17 +160,24 @@ class Loader:
         plane: Plane,
         cancel: CancelLike,
         progress: Callable[[int, int], object],
-        done: Callable[[Instance], object],
+        done: Callable[[Instance, Volume], object],
         failed: OnError,
     ) -> None:
-        """Cut the volume of a series along `plane`; pass the sections to `done` as an instance."""
+        """Cut the volume of a series along `plane`.
+
+        Passes to `done` the sections as an instance, and the volume without its voxels' values.
+        """
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
 
-        def cut(_volume: Volume) -> None:
+        def cut(volume: Volume) -> None:
+            # Of the voxels only the shape, so that the volume can be dropped from memory.
+            empty = replace(volume, voxels=np.broadcast_to(np.uint8(0), volume.voxels.shape))
             self._background.submit(
-                lambda: self._decoder.reformat(source, plane, cancel).result(), done, failed
+                lambda: self._decoder.reformat(source, plane, cancel).result(),
+                lambda sections: done(sections, empty),
+                failed,
             )
 
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)

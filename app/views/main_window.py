@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from app import paths
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
 from app.imaging.decode import Decoder
+from app.imaging.findings import Finding
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
 from app.views.background import Background
@@ -39,6 +40,7 @@ from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.canvas.series_window import SeriesWindow
 from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
@@ -52,8 +54,9 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
-from app.views.widgets import PanelTitle, label, plain_tip
-from app.workspace.studies import key_of
+from app.views.widgets import PanelTitle, confirm, label, plain_tip
+from app.workspace import drawing
+from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
@@ -99,7 +102,7 @@ class MainWindow(QMainWindow):
         self.open_settings = open_settings
         self.open_audit = open_audit
         self.open_models = open_models
-        self._closed = False
+        self._closed = self._may_quit = False
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
@@ -110,7 +113,7 @@ class MainWindow(QMainWindow):
         self.resize(1440, 900)
         self._make_center()
         self.chat = chat
-        self.study_list = StudyList(workspace, self.loader, self.close_all)
+        self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layer_loading = LayerLoading(
@@ -139,6 +142,7 @@ class MainWindow(QMainWindow):
 
     def _make_center(self) -> None:
         self.canvas = Canvas(self.workspace, self.background)
+        SeriesWindow(self.canvas, self.workspace, self.loader)
         self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
         self.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -241,12 +245,39 @@ class MainWindow(QMainWindow):
         if study is None and studies.all:
             study = studies.all[-1]
         if study is not None:
-            self.workspace.close_study(key_of(study))
+            self.close_studies(key_of(study))
+
+    def close_studies(self, *keys: str) -> None:
+        """Close studies; ask first if something was measured by hand on their images."""
+        studies = [study for study in self.workspace.studies.all if key_of(study) in keys]
+        uids = [StudyUids(study) for study in studies]
+        measured = [
+            finding
+            for finding in self._measured()
+            if any(finding.image.sop_instance_uid in one for one in uids)
+        ]
+        if not measured:
+            self.workspace.close_study(*keys)
+            return
+        what = counted(len(studies), "study", "studies")
+        confirm(
+            self,
+            "Close",
+            f"Close {what} with {_measurements(measured)}?",
+            "They are shown again only if the images are opened again before Sightline is closed. "
+            "They are not saved.",
+            "Close",
+            lambda: self.workspace.close_study(*keys),
+        )
+
+    def _measured(self) -> list[Finding]:
+        findings = (item.finding for item in self.workspace.annotations.all())
+        return [finding for finding in findings if drawing.holds_measurement(finding)]
 
     def close_all(self) -> None:
         """Close every study and stop all scans."""
         self.opening.cancel()
-        self.workspace.close_all()
+        self.close_studies(*(key_of(study) for study in self.workspace.studies.all))
 
     def _show_finding(self, finding_id: str) -> None:
         """Show a finding on its image, if that is open."""
@@ -284,7 +315,17 @@ class MainWindow(QMainWindow):
         self.canvas.setFocus()
         freeze_startup_objects()
 
+    def quit(self) -> None:
+        """Close the window without a question."""
+        self._may_quit = True
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not (self._closed or self._may_quit) and (measured := self._measured()):
+            event.ignore()
+            text = f"Quit without {_measurements(measured)}?"
+            confirm(self, "Quit", text, "They are not saved.", "Quit", self.quit)
+            return
         if not self._closed:
             if self._layout_file is not None:
                 save_layout(self, self._layout_file)
@@ -307,6 +348,10 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
         self.background.close()
+
+
+def _measurements(findings: Sequence[Finding]) -> str:
+    return f"{counted(len(findings), 'measurement', 'measurements')} made by hand"
 
 
 class _Center(QSplitter):

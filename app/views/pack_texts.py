@@ -20,7 +20,11 @@ class PackTexts:
 
     def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
         self._specs = {spec.name: spec for spec in specs}
-        self.suggestions = tuple(text for pack in plans.packs for text in pack.suggestions)
+        # Each question with the images that it suits; those for few images come first.
+        packs = sorted(plans.packs, key=lambda pack: not pack.suggested_for.modalities)
+        self.suggestions = tuple(
+            (text, pack.suggested_for) for pack in packs for text in pack.suggestions
+        )
         # Asks to outline what the user has marked on the image; "" if no pack can do that.
         self.marked_question = next(
             (pack.marked_question for pack in plans.packs if pack.marked_question), ""

@@ -120,7 +120,7 @@ class StartupActions(QObject):
                 save_window(self._window, target, RATIO)
         except SightlineError as error:
             self._fail(error.text)
-        self._window.close()
+        self._window.quit()
         QApplication.exit(1 if self._failed else 0)
 
     def _fail(self, reason: str) -> None:

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHeaderView,
     QLabel,
+    QMessageBox,
     QProgressBar,
     QPushButton,
     QSizePolicy,
@@ -259,6 +260,23 @@ class ProgressRow(QFrame):
         self.text.setText(text)
         self._bar.setRange(0, total)
         self._bar.setValue(done)
+
+
+def confirm(
+    parent: QWidget, title: str, text: str, details: str, yes: str, then: Callable[[], object]
+) -> None:
+    """Ask in a dialog with the buttons `yes` and Cancel, the default; call `then` after `yes`."""
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setWindowTitle(title)
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(text)
+    box.setInformativeText(details)
+    agree = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    box.finished.connect(lambda _result: then() if box.clickedButton() is agree else None)
+    box.open()
 
 
 class PanelTitle(QWidget):

@@ -161,28 +161,32 @@ class Program:
         """The store of the conversations."""
         return SessionStore(paths.sessions_dir())
 
-    def language_model(self, name: str | None = None) -> LanguageModel:
+    def language_model(self, name: str | None = None, base_url: str = "") -> LanguageModel:
         """Return the language model named "KIND" or "KIND:MODEL" (see `providers.KINDS`).
 
-        `name` None means the model of the settings. May take seconds, since the model's API key is
+        `name` None means the model of the settings; `base_url`, if not "", is the endpoint's
+        address in place of the one in the settings. May take seconds, since the model's API key is
         looked up in the keyring.
 
         Raises:
             UsageError: There is no such model, or the model is not configured.
         """
-        return self.language_model_for(
-            self.settings.llm if name is None else self._model_settings(name)
-        )
+        return self.language_model_for(self._model_settings(name, base_url))
 
-    def use_model(self, name: str) -> None:
-        """Use a model, named as for `language_model`, without saving the choice to the disk."""
-        self.settings = self.settings.model_copy(update={"llm": self._model_settings(name)})
+    def use_model(self, name: str | None, base_url: str = "") -> None:
+        """Use a model, given as for `language_model`, without saving the choice to the disk."""
+        chosen = self._model_settings(name, base_url)
+        self.settings = self.settings.model_copy(update={"llm": chosen})
         self._configure_secrets(self.settings)
 
-    def _model_settings(self, name: str) -> ModelSettings:
-        kind, model = providers.parse(name)
+    def _model_settings(self, name: str | None, base_url: str) -> ModelSettings:
         chosen = self.settings.llm
+        kind, model = providers.parse(name) if name is not None else (chosen.kind, "")
+        if base_url and name is None and kind in ("offline", "local"):
+            kind = "openai"
         named = {"path" if kind == "local" else "model": model} if model else {}
+        if base_url:
+            named["base_url"] = base_url
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:

@@ -42,6 +42,7 @@ class ViewRequest:
         ask: Question to ask in the chat once everything is shown; "" for none.
         screenshot: File for a picture of the window, after which the program quits, or None.
         llm: The `name` for `Program.language_model`; None for the model of the settings.
+        base_url: The endpoint's address; "" for the one in the settings.
         force: Whether the picture may replace an existing file.
     """
 
@@ -50,6 +51,7 @@ class ViewRequest:
     ask: str = ""
     screenshot: Path | None = None
     llm: str | None = None
+    base_url: str = ""
     force: bool = False
 
 
@@ -83,7 +85,7 @@ def view(request: ViewRequest) -> int:
     try:
         return application.exec()
     finally:
-        window.close()
+        window.quit()
         program.close()
 
 
@@ -100,7 +102,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
-    model, problem = _model_or_offline(program, request.llm)
+    model, problem = _model_or_offline(program, request.llm, request.base_url)
     active_model = _ActiveModel(program, model)
 
     def make_question(text: str, thread: Thread) -> Question:
@@ -232,15 +234,15 @@ class _ActiveModel:
 
 
 def _model_or_offline(
-    program: Program, name: str | None
+    program: Program, name: str | None, base_url: str
 ) -> tuple[LanguageModel, SightlineError | None]:
     """Return the language model, and why it is the offline planner instead of the one wanted.
 
-    Settings that do not work must not keep the window from opening; a model `name` of the command
-    line that cannot be used raises SightlineError.
+    Settings that do not work must not keep the window from opening; a model `name` or `base_url`
+    of the command line that cannot be used raises SightlineError.
     """
-    if name is not None:
-        program.use_model(name)  # the settings then show what is in use
+    if name is not None or base_url:
+        program.use_model(name, base_url)  # the settings then show what is in use
         return program.language_model(), None
     try:
         return program.language_model(), None

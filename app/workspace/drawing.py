@@ -54,6 +54,11 @@ def is_measurement(finding: Finding) -> bool:
     return by_hand(finding) and not is_mark(finding)
 
 
+def holds_measurement(finding: Finding) -> bool:
+    """Return whether the user measured something by a finding: a length, an angle or a box."""
+    return by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
+
+
 def verb(tool: str) -> str:
     """Return the verb for a drawing tool in the labels of undo steps: "Mark" or "Measure"."""
     return "Mark" if tool in _MARKS else "Measure"

@@ -6,13 +6,17 @@ result only if its request is the latest one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.imaging.layer_links import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
+from app.imaging.pixels.windows import has_automatic_window
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.types import Frame, Instance, Voi, Window
 from app.workspace.signals import Signal
+
+REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +78,25 @@ def _display_of(presented: ImagePresentation | None) -> Display:
     return Display(flip_h=presented.flip_h, quarter_turns=presented.quarter_turns % 4)
 
 
+def _own_key(instance: Instance) -> object:
+    return instance.path, instance.part
+
+
 class Viewport:
     """The frame in one viewport and its display. All methods must be called on the GUI thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale_key: Callable[[Instance], object] = _own_key) -> None:
+        self._scale_key = scale_key
+        self._greys: dict[object, tuple[Window | None, bool]] = {}  # window, inversion by series
         self.instance: Instance | None = None
         self.frame_index = 0
         self.frame: Frame | None = None
         self.error = ""
         self.display = Display()
+        self.lent_window: Window | None = None  # the acquired image's, for sections
+        self.automatic: Window | None = None  # the automatic window of the shown series
+        self._decoded: Frame | None = None  # the shown frame as the file has it
+        self._delivered = 0  # number of the request that it answers
         self.presentation: PresentationState | None = None
         self._applied: ImagePresentation | None = None  # what `display` was last fitted to
         self._number = 0
@@ -100,19 +114,23 @@ class Viewport:
     def show(
         self, instance: Instance | None, frame_index: int = 0, *, keep_display: bool = False
     ) -> None:
-        """Show frame `frame_index` (from 0) of an instance with its own window; None for nothing.
+        """Show frame `frame_index` (from 0) of an instance; None for nothing.
 
-        For objects without frames, such as reports, no frame is requested. `keep_display` keeps
+        Window and inversion are those in which its series was last shown, at first its own. For
+        objects without frames, such as reports, no frame is requested. `keep_display` keeps
         window, inversion and orientation, e.g. for a neighbour of the shown image. Settings that a
         presentation state made are kept only if the state applies to the instance.
         """
+        if self.instance is not None and self._applied is None:
+            greys = self.display.window, self.display.invert
+            self._greys[self._scale_key(self.instance)] = greys
         self.instance = instance
-        self.frame = None
+        self.frame = self._decoded = None
         self.error = ""
         self.frame_index = 0
         if not self._is_about(self.presentation):
             self.presentation = None  # it is about other images
-        self.display = self._carried(frame_index) if keep_display else self.own_display(frame_index)
+        self.display = self._carried(frame_index) if keep_display else self._remembered(frame_index)
         self._applied = self.presented(frame_index)
         self._number += 1
         self.image_changed.emit()
@@ -131,18 +149,39 @@ class Viewport:
         """Show a decoded frame; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
-        presented = self.presented(request.frame_index)
-        self.frame = (
-            presentation_pipeline.apply_presentation(frame, presented)
-            if presented is not None
-            else frame
-        )
+        self._decoded, self._delivered = frame, request.number
+        self.frame = self._prepared(frame)
         self.error = ""
         display = self._carried(request.frame_index)
-        self._applied = presented
+        self._applied = self.presented(request.frame_index)
         self.set_display(display)
         self.frame_changed.emit()
         return True
+
+    def _prepared(self, frame: Frame) -> Frame:
+        """Return a decoded frame with the series' automatic window and the presentation state."""
+        automatic = self.automatic if has_automatic_window(frame) else None
+        lent = self.lent_window if self.instance and self.instance.kind == REFORMAT else None
+        if window := lent or automatic:
+            frame = replace(frame, voi=Voi((window,)))
+        presented = self.presented(self.frame_index)
+        if presented is not None:
+            frame = presentation_pipeline.apply_presentation(frame, presented)
+        return frame
+
+    @property
+    def needs_automatic(self) -> bool:
+        """Whether the shown frame's file has no window, so that an automatic one is used."""
+        return self._decoded is not None and has_automatic_window(self._decoded)
+
+    def set_automatic(self, window: Window | None) -> None:
+        """Set the window of frames whose file has none; None for each frame's own automatic one."""
+        if window == self.automatic:
+            return
+        self.automatic = window
+        if self._decoded is not None and self._delivered == self._number:
+            self.frame = self._prepared(self._decoded)
+            self.frame_changed.emit()
 
     def present(self, state: PresentationState | None) -> None:
         """Apply a presentation state; None removes the current one.
@@ -178,6 +217,14 @@ class Viewport:
         """Return the display in which a frame is shown before the user changes anything."""
         return _display_of(self.presented(frame_index))
 
+    def _remembered(self, frame_index: int) -> Display:
+        """Return the display for an image whose series may have been shown before."""
+        own = self.own_display(frame_index)
+        if self.instance is None or self.presented(frame_index) is not None:
+            return own
+        window, invert = self._greys.get(self._scale_key(self.instance), (None, False))
+        return replace(own, window=window, invert=invert)
+
     def _carried(self, frame_index: int) -> Display:
         """Return the display for another frame or a neighbour of the shown image.
 
@@ -194,7 +241,7 @@ class Viewport:
         """Show an error for a request; return False if a later request has replaced this one."""
         if request.number != self._number:
             return False
-        self.frame = None
+        self.frame = self._decoded = None
         self.error = error
         self.frame_changed.emit()
         return True

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, ImageRef, Instance, ScanResult, Study, Window
+from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
@@ -20,9 +19,14 @@ from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
+from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Viewport
 
-REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
+ScaleKey = tuple[str, str]
+"""What identifies a series, or an image, whose frames are shown in the same window."""
+
+_OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
+"""Modalities whose images may be exposures of their own even if they are in one series."""
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -35,13 +39,13 @@ class Workspace:
         self.studies = Studies()
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
-        self.viewport = Viewport()
+        self.viewport = Viewport(self.scale_key)
         self.panes = Panes()
         self.layers = Layers()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
-        self._source: Instance | None = None  # the acquired image behind a reformat
-        self._shared_window: Window | None = None  # its own one, shared with its reformat
+        self._source: tuple[Instance, int] | None = None  # acquired image and frame of a reformat
+        self._reformats: dict[str, tuple[Instance, tuple[Instance, int]]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
@@ -72,8 +76,9 @@ class Workspace:
         return [item.path for item in instances_of(self.studies.all)]
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
-        """Return the open instance with the given SOP Instance UID, or None."""
-        return self.studies.with_uid(sop_instance_uid)
+        """Return the open instance, or sections of one, with a SOP Instance UID; None if none."""
+        found = self.studies.with_uid(sop_instance_uid)
+        return found or self._reformats.get(sop_instance_uid, (None,))[0]
 
     def show_image(self, ref: ImageRef) -> None:
         """Show an image, if it is open: scroll to its frame, or show its instance."""
@@ -81,6 +86,8 @@ class Workspace:
         if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
             self.viewport.scroll_to(ref.frame)
         elif (instance := self.instance_of(ref.sop_instance_uid)) is not None:
+            if instance.kind == REFORMAT:
+                self._source = self._reformats[instance.sop_instance_uid][1]
             self.viewport.show(instance, ref.frame)
 
     def rejection_of(self, instance: Instance) -> str:
@@ -101,41 +108,54 @@ class Workspace:
     def acquired(self) -> Instance | None:
         """The shown instance; for a reformat, the acquired image that it was made from."""
         shown = self.viewport.instance
-        return self._source if shown is not None and shown.kind == REFORMAT else shown
+        if shown is not None and shown.kind == REFORMAT:
+            return self._source[0] if self._source else None
+        return shown
 
-    def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
-        """Show a reformat: an instance with sections through the series of the shown image.
+    def scale_source(self, instance: Instance) -> Series | Instance:
+        """Return the series, multi-frame image or lone image whose frames share one grey scale."""
+        if instance.kind == REFORMAT:
+            instance = self._reformats[instance.sop_instance_uid][1][0]
+        alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
+        if alone or instance.frames > 1:
+            return instance
+        return self.studies.series_of(instance) or instance
+
+    def scale_key(self, instance: Instance) -> ScaleKey:
+        """Return the key of `scale_source`, which stays the same while a scan adds images."""
+        source = self.scale_source(instance)
+        if isinstance(source, Instance):
+            return str(source.path), f"{source.sop_instance_uid}/{source.part}"
+        study = self.studies.study_of(source.instances[0])
+        return key_of(study) if study else "", source.key
+
+    def show_reformat(
+        self, instance: Instance, index: int = 0, window: Window | None = None
+    ) -> None:
+        """Show section `index` of an instance with sections through the shown image's series.
 
         Window and inversion are kept; flips and rotation are not, since they would mean something
         else in another plane. If the user has not set a window, `window` is used: the one in which
         the acquired image is shown.
         """
-        self._source = self.acquired
-        self._share(window)
-        self._swap(instance, instance.frames // 2)
-
-    def share_window(self, window: Window) -> None:
-        """Use a window for all sections of the shown reformat, unless a window is already set."""
         shown = self.viewport.instance
-        if shown is not None and shown.kind == REFORMAT:
-            self._share(window)
-
-    def _share(self, window: Window | None) -> None:
+        if shown is not None and shown.kind != REFORMAT:
+            self._source = (shown, self.viewport.frame_index)
+            self.viewport.lent_window = None
+        if self._source is None:
+            return
         if self.viewport.display.window is None:
-            self._shared_window = window
-            self.viewport.set_display(replace(self.viewport.display, window=window))
+            self.viewport.lent_window = window
+        self._reformats[instance.sop_instance_uid] = (instance, self._source)
+        self._swap(instance, index)
 
-    def show_acquired(self) -> None:
-        """Return from a reformat to the acquired image."""
-        source = self.acquired
-        if source is not self.viewport.instance:
-            display, shared = self.viewport.display, self._shared_window
-            if shared is not None and display.window == shared:
-                self.viewport.set_display(replace(display, window=None))
-            self._shared_window = None
-            self._swap(source, 0)
+    def show_acquired(self, image: Instance | None = None, index: int = 0) -> None:
+        """Return from a reformat to frame `index` of an acquired image; or to its source."""
+        shown = self.viewport.instance
+        if shown is not None and shown.kind == REFORMAT and self._source is not None:
+            self._swap(*((image, index) if image is not None else self._source))
 
-    def _swap(self, instance: Instance | None, index: int) -> None:
+    def _swap(self, instance: Instance, index: int) -> None:
         display = self.viewport.display
         self.viewport.show(instance, index)
         self.viewport.set_display(Display(display.window, display.invert))
@@ -175,6 +195,9 @@ class Workspace:
         if any(study is one for one in closed):
             self._source = None
             self.viewport.show(None)
+        for uid, (_, (source, _frame)) in list(self._reformats.items()):
+            if self.studies.study_of(source) is None:
+                del self._reformats[uid]
         self.closed.emit(tuple(closed))
 
     def close_all(self) -> None:

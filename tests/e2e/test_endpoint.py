@@ -94,3 +94,18 @@ def test_a_faulty_endpoint_ends_the_run_with_a_reason_and_a_remedy(
     assert "127.0.0.1" in last["error"]
     assert last["remedy"]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_an_endpoint_is_named_on_the_command_line(
+    sightline: Run, monkeypatch: pytest.MonkeyPatch, by_variable: bool
+):
+    with OpenAIServer([text_reply("Hello.")]) as server:
+        if by_variable:
+            monkeypatch.setenv("SIGHTLINE_BASE_URL", server.url)
+            done = sightline("ask", "Say hello", "--llm", "openai:test-model", "--json")
+        else:
+            named = ("--llm", "openai:test-model", "--base-url", server.url)
+            done = sightline("ask", "Say hello", *named, "--json")
+    assert done.returncode == 0, done.stderr
+    assert server.requests[0]["model"] == "test-model"

@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
-from app.imaging.pixels.windows import auto_window
+from app.imaging.pixels.windows import AUTO
 from app.imaging.space import reformat
 from app.imaging.types import (
     Content,
@@ -23,6 +23,7 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Rescale,
     Series,
     Spacing,
     SpacingSource,
@@ -32,6 +33,8 @@ from app.imaging.types import (
 from app.imaging.volume import Plane, Volume
 from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.canvas.series_window import SeriesWindow
+from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
 from tests.unit.imaging.stack_files import assemble
@@ -96,7 +99,7 @@ class PlaneDecoder(FakeDecoder):
 
     def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
         if instance.kind != reformat.KIND:
-            return super().frame(instance, index, priority)
+            return super().frame(instance, index)  # samples of the series are answered too
         future: Future[Frame] = Future()
         if self.refuse_sections:
             future.set_exception(FileProblem("the volume is gone", subject="x", remedy="Open it"))
@@ -114,6 +117,7 @@ class PlaneScene(Scene):
         self.stack_decoder = PlaneDecoder()
         super().__init__(wait_until, self.stack_decoder)
         self.decoder = self.loader._decoder = self.stack_decoder
+        SeriesWindow(self.canvas, self.workspace, self.loader)
         self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
         self.told: list[tuple[str, str]] = []
         self.planes.failed.connect(lambda title, reason: self.told.append((title, reason)))
@@ -201,34 +205,46 @@ def test_the_image_s_own_window_is_lent_to_its_sections_and_given_back(stack: Pl
     assert stack.workspace.viewport.display.window == Window(300, 200)
 
 
-def test_sections_of_a_stack_without_windows_are_not_seen_through_its_first_slice(
-    stack: PlaneScene,
-):
-    """The first slice of a head is air and noise; its automatic window burns out the brain."""
+def without_windows(stack: PlaneScene, units: str) -> None:
+    """Make the stack one without windows whose first slice is air and noise; show that slice."""
     frames = stack.decoder.frames
     for key, pixels in frames.items():
-        dim = key[0] == "1.1"
-        stored = (np.asarray(pixels.stored, int) // (50 if dim else 1)).astype(np.int16)
-        frames[key] = replace(pixels, stored=stored, voi=Voi())
-    stack.workspace.viewport.show(stack.images[1])
-    stack.settle()
-    stack.workspace.viewport.show(stack.images[0])
-    stack.settle()
-    narrow = stack.canvas.shown_window
-    stack.choose(Plane.CORONAL)
-    lent = stack.canvas.shown_window
-    assert lent.width > 5 * narrow.width
-    middle = stack.canvas.frame
-    assert middle is not None
-    assert lent.width == pytest.approx(auto_window(middle).width)
-    for _ in range(3):
-        stack.wheel(-120)
-        assert stack.canvas.shown_window == lent
-    stack.choose(Plane.AXIAL)
-    assert stack.canvas.shown_window == lent
-    stack.choose(Plane.ACQUIRED)
+        stored = (np.asarray(pixels.stored, int) // (50 if key[0] == "1.1" else 1)).astype(np.int16)
+        frames[key] = replace(pixels, stored=stored, voi=Voi(), rescale=Rescale(units=units))
+    for image in (stack.images[1], stack.images[0]):
+        stack.workspace.viewport.show(image)
+        stack.settle()
+
+
+def test_all_slices_and_planes_of_a_series_without_windows_have_one_window(stack: PlaneScene):
+    """A window for each slice would show the same tissue in other greys on each of them."""
+    without_windows(stack, "")
+    shown = stack.canvas.shown_window
+    assert shown is not None
+    assert shown.explanation == AUTO
+    assert shown.width == pytest.approx(1000, rel=0.02)
     assert stack.workspace.viewport.display.window is None
-    assert stack.canvas.shown_window == narrow
+    for _ in range(SLICES - 1):
+        stack.wheel(-120)
+        assert stack.canvas.shown_window == shown
+        assert stack.canvas.picture.window == shown
+        assert [w.explanation for w in stack.canvas.picture.presets].count(AUTO) == 1
+    for plane in (Plane.CORONAL, Plane.AXIAL, Plane.ACQUIRED):
+        stack.choose(plane)
+        assert stack.canvas.shown_window == shown
+        assert stack.canvas.picture.window == shown
+        assert stack.workspace.viewport.display.window is None
+
+
+def test_a_ct_without_windows_opens_at_40_400_and_says_why(stack: PlaneScene):
+    without_windows(stack, "HU")
+    for plane in (Plane.ACQUIRED, Plane.CORONAL):
+        stack.choose(plane)
+        shown = stack.canvas.shown_window
+        assert shown is not None
+        assert (shown.center, shown.width) == (40, 400)
+        text = " ".join(stack.canvas.overlay.corners.bottom_left)
+        assert "C 40  W 400  (usual for CT; none in the file)" in text
 
 
 def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):
@@ -316,13 +332,72 @@ def test_a_length_on_a_section_is_in_the_patient_and_listed(stack: PlaneScene):
     down = (points[1].y() - points[0].y()) * APART
     assert annotation.finding.value == pytest.approx(float(np.hypot(across, down)), rel=1e-3)
     assert annotation.finding.units == "mm (patient)"
-    listed = FindingsModel(stack.workspace)
-    assert listed.count == 1
-    listed.close()
-    stack.choose(Plane.ACQUIRED)
-    assert stack.canvas.annotation_items() == []
-    stack.choose(Plane.CORONAL)
+    listed = FindingsModel(stack.workspace, stack.canvas)
+    for plane in (Plane.CORONAL, Plane.SAGITTAL, Plane.ACQUIRED):
+        stack.choose(plane)
+        assert len(stack.canvas.annotation_items()) == (plane is Plane.CORONAL)
+        listed.refresh()
+        assert listed.count == 1
+    stack.workspace.show_image(annotation.finding.image)
+    stack.settle()
     assert len(stack.canvas.annotation_items()) == 1
+    assert stack.planes.plane is Plane.CORONAL
+    assert stack.workspace.acquired is stack.images[0]
+    other = replace(instance("9.9", PatientID="1"), content=Content.IMAGE)
+    stack.workspace.add(found(study(other, uid="other")))
+    stack.settle()
+    listed.refresh()
+    assert listed.count == 0, "it is another patient's"
+    listed.close()
+
+
+def test_a_switch_of_planes_goes_through_what_was_looked_at(stack: PlaneScene):
+    for _ in range(2):
+        stack.key(Qt.Key.Key_Down)
+    stack.canvas.zoom_by(8.0, QPointF(20, 60))
+    stack.settle()
+    left, top, right, bottom = stack.canvas.view_of().area
+    column, row = (left + right) / 2, (top + bottom) / 2
+    assert column < 0.4 * COLUMNS
+    assert row > 0.6 * ROWS
+    stack.choose(Plane.CORONAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(row, abs=0.6)
+    stack.choose(Plane.SAGITTAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(column, abs=0.6)
+    stack.choose(Plane.AXIAL)
+    assert stack.workspace.viewport.frame_index == 2
+    stack.wheel(-120)
+    stack.choose(Plane.CORONAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(row, abs=0.6)
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.instance is stack.images[3]
+
+
+def test_a_switch_of_planes_goes_through_the_selected_mark(stack: PlaneScene):
+    stack.key(Qt.Key.Key_L)
+    stack.drag(LEFT, stack.at(10, 70), (stack.at(20, 70).x() - stack.at(10, 70).x(), 0))
+    (annotation,) = stack.workspace.annotations.all()
+    stack.workspace.annotations.select(annotation.finding.id)
+    stack.choose(Plane.SAGITTAL)
+    assert stack.workspace.viewport.frame_index == pytest.approx(15, abs=1)
+
+
+def test_the_window_is_still_there_after_a_look_at_another_series(stack: PlaneScene):
+    other = study(replace(instance("9.9"), path=stack.images[0].path.with_name("9.9.dcm")), uid="t")
+    stack.choose(Plane.CORONAL)
+    stack.canvas.set_window(Window(300, 200))
+    stack.key(Qt.Key.Key_I)
+    stack.workspace.add(found(other))
+    stack.settle()
+    assert stack.workspace.viewport.display == Display()
+    stack.workspace.viewport.show(stack.images[2])
+    stack.settle()
+    assert stack.canvas.picture.window == Window(300, 200)
+    assert stack.workspace.viewport.display.invert
+    stack.canvas.reset()
+    stack.workspace.viewport.show(other.series[0].instances[0])
+    stack.workspace.viewport.show(stack.images[0])
+    assert stack.workspace.viewport.display == Display()
 
 
 def test_closing_the_study_closes_its_sections(stack: PlaneScene):

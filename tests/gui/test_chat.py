@@ -25,6 +25,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.messages import MEND
+from app.imaging.types import Instance
 from app.tools.api import Artifact
 from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
@@ -314,6 +315,25 @@ def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
     wait_until(lambda: chat.runner.asked)
     assert chat.runner.asked[0][1].text == PLAN.suggestions[0]
     assert chat.dock.empty.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("header", "lungs"),
+    [
+        ({"Modality": "DX", "BodyPartExamined": "CHEST"}, True),
+        ({"Modality": "CR"}, True),
+        ({"Modality": "CR", "BodyPartExamined": "KNEE"}, False),
+        ({"Modality": "MR", "BodyPartExamined": "BRAIN"}, False),
+        ({"Modality": "MG"}, False),
+    ],
+)
+def test_the_questions_offered_fit_the_image(chat: Chat, header: dict[str, str], lungs: bool):
+    invitation = chat.dock.empty
+    invitation.set_image(Instance(Path("a.dcm"), "1.2", "dicom", 8, 8, attributes=header))
+    offered = [button.accessibleName() for button in invitation.buttons if not button.isHidden()]
+    assert any("lung" in text for text in offered) is lungs
+    assert "Ask: What can you do?" in offered
+    assert len(offered) >= 2
 
 
 def test_copy_takes_plain_text(chat: Chat, wait_until: Wait):

@@ -176,3 +176,22 @@ def test_a_closed_dock_listens_no_more(chat: Chat, wait_until: Wait):
     chat.dock.close_models()
     chat.workspace.annotations.select(heart.id)
     assert not chips[0].isChecked()
+
+
+def test_a_name_is_a_link_only_while_its_finding_exists(chat: Chat, wait_until: Wait):
+    lung, heart = finding("Right Lung"), finding("Heart")
+    run_with(chat, wait_until, [lung, heart], "The Heart and the Right Lung.")
+    view = chat.run.answers[-1].view
+
+    def linked(text: str) -> bool:
+        return view.document().find(text).charFormat().isAnchor()
+
+    assert linked("Heart")
+    assert linked("Right Lung")
+    chat.workspace.annotations.remove([heart.id])
+    assert not linked("Heart")
+    assert linked("Right Lung")
+    chat.workspace.commands.undo()
+    assert linked("Heart")
+    click_link(view, wait_until, "Heart")
+    assert chat.workspace.annotations.selected == heart.id

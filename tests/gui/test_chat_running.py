@@ -23,7 +23,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
-from app.agent.llm.endpoint import LOADING_NOTE, WAITING_NOTE
+from app.agent.llm.endpoint import WAITING_NOTE
 from app.views.chat.run_view import NoteLine, RetryLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
@@ -127,7 +127,7 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
 ):
     ask(chat, wait_until)
     for text in (
-        LOADING_NOTE,
+        WAITING_NOTE,
         "The model is still being loaded (10 s): reading 40%.",
         WAITING_NOTE,
     ):
@@ -147,7 +147,7 @@ def test_a_notice_that_holds_stays_and_the_run_is_seen_to_go_on(chat: Chat, wait
     chat.runner.say(Noted, text="Older <i>results</i> were shortened.")
     wait_until(lambda: chat.run.note)
     assert chat.run.state_text == "Thinking…"
-    chat.runner.say(Noted, text=LOADING_NOTE, passing=True)
+    chat.runner.say(Noted, text=WAITING_NOTE, passing=True)
     chat.runner.finish("Hello.")
     wait_until(lambda: chat.run.ended)
     wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "AnswerView"])

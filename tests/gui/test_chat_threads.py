@@ -37,7 +37,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
-from app.agent.llm.endpoint import LOADING_NOTE
+from app.agent.llm.endpoint import WAITING_NOTE
 from app.agent.messages import Message
 from app.agent.privacy.consents import consent_request
 from app.agent.sessions import SessionStore, Thread
@@ -279,7 +279,7 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
             ModelRetry,
             {"attempt": 2, "attempts": 4, "wait_s": 9.0, "reason": "x", "withdrawn": True},
         ),
-        (Noted, {"text": LOADING_NOTE, "passing": True}),
+        (Noted, {"text": WAITING_NOTE, "passing": True}),
         (TextDelta, {"text": "I will send it."}),
         (ToolStarted, {"call_id": "c", "tool": "send", "arguments": {"to": "x"}}),
         (ApprovalRequested, {"approval_id": "a", "effect": "send", "call_id": "c", **asked}),

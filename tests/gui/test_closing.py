@@ -7,12 +7,15 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
 
 from app.imaging.findings import Box
 from app.views.main_window import MainWindow
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
+from tests.gui.hands import click
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, finding, found, instance, study
 
 pytestmark = pytest.mark.gui
@@ -36,7 +39,7 @@ def window(
     made.open_paths([Path("/images")])
     wait_until(lambda: made.canvas.picture is not None and not made.busy)
     yield made
-    made.close()
+    made.quit()
     made.deleteLater()
 
 
@@ -110,3 +113,66 @@ def test_the_lists_menu_offers_both(window: MainWindow, wait_until: WaitUntil):
     window.study_list._menu(view.visualRect(view.model().index(0, 0)).center())
     assert texts == ["Close study", "Close all studies"]
     wait_until(lambda: not window.workspace.studies.all)
+
+
+def draw(window: MainWindow, tool: str, *points: tuple[float, float]) -> None:
+    """Draw by hand on the shown image."""
+    frame = window.canvas.frame
+    assert frame is not None
+    window.workspace.annotations.put(drawing.draw(tool, frame, points), "Measure")
+
+
+def press(window: MainWindow, wait_until: WaitUntil, button: str) -> None:
+    """Press a button of the question that is asked."""
+    wait_until(lambda: window.findChildren(QMessageBox))
+    (box,) = window.findChildren(QMessageBox)
+    assert box.defaultButton().text().replace("&", "") == "Cancel"  # Enter loses nothing
+    click(next(one for one in box.buttons() if one.text().replace("&", "") == button))
+    wait_until(lambda: not window.findChildren(QMessageBox))
+
+
+def test_ctrl_q_with_measurements_by_hand_asks(window: MainWindow, wait_until: WaitUntil):
+    draw(window, drawing.RULER, (10, 10), (40, 10))
+    draw(window, drawing.BOX, (10, 10), (40, 40))
+    draw(window, drawing.POINT, (10, 10))  # a mark for a tool: no measurement
+    window.activateWindow()
+    QTest.keyClick(window.canvas, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    wait_until(lambda: window.findChildren(QMessageBox))
+    (box,) = window.findChildren(QMessageBox)
+    assert box.text() == "Quit without 2 measurements made by hand?"
+    press(window, wait_until, "Cancel")
+    assert window.isVisible()
+    assert len(window.workspace.annotations) == 3
+    window.actions_.quit.trigger()
+    press(window, wait_until, "Quit")
+    assert not window.isVisible()
+
+
+def test_closing_a_study_measured_by_hand_asks_whichever_way(
+    window: MainWindow, wait_until: WaitUntil
+):
+    draw(window, drawing.RULER, (10, 10), (40, 10))
+    window.activateWindow()
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    view = window.study_list.view
+    view.setCurrentIndex(view.model().index(0, 0))
+    for widget, key, held in (
+        (window.canvas, Qt.Key.Key_W, control),
+        (window.canvas, Qt.Key.Key_W, control | shift),
+        (view, Qt.Key.Key_Delete, Qt.KeyboardModifier.NoModifier),
+    ):
+        window.activateWindow()
+        wait_until(window.isActiveWindow)
+        widget.setFocus()
+        QTest.keyClick(widget, key, held)
+        press(window, wait_until, "Cancel")
+        assert len(window.workspace.studies.all) == 3
+    window.actions_.close_study.trigger()
+    press(window, wait_until, "Close")
+    assert [one.uid for one in window.workspace.studies.all] == ["2", "3"]
+    wait_until(lambda: not window.busy)
+    window.workspace.viewport.show(window.workspace.studies.all[0].series[0].instances[0])
+    window.actions_.close_study.trigger()  # nothing was measured on this one
+    assert [one.uid for one in window.workspace.studies.all] == ["3"]
+    made = window.workspace.annotations.all()
+    window.workspace.annotations.remove([item.finding.id for item in made])

@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton
 
+from app.agent.planning import viewer_commands
 from app.imaging.types import Content, Problem, Series
 from app.views import help_dialogs, notices
 from app.views.canvas.scrolling import SPEEDS
@@ -262,3 +263,14 @@ def test_every_tool_is_in_reach_at_every_width(window: MainWindow, wait_until: W
 def test_every_icon_says_what_it_is(window: MainWindow):
     for button in window.actions_.toolbar.findChildren(QToolButton):
         assert button.toolTip()
+
+
+def test_the_keys_that_the_assistant_names_are_those_of_the_window(window: MainWindow):
+    named = {key for text in viewer_commands.COMMANDS for key in re.findall(r"\*\*(.+?)\*\*", text)}
+    shortcuts = {key.toString() for one in window.findChildren(QAction) for key in one.shortcuts()}
+    texts = {one.text().replace("&", "") for one in window.findChildren(QAction)}
+    words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows).casefold()
+    assert {"I", "R", "H", "L", "Window", "Hide all findings"} <= named
+    buttons = {one.text().strip() for one in window.findChildren(QToolButton)}
+    for key in named - shortcuts - texts - buttons:
+        assert key.removeprefix("the ").split(" keys")[0].casefold() in words, key

@@ -64,6 +64,10 @@ def write_summary(
     the packs' targets that the question is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
+    if "warnings" in topics and not skipped:
+        doubts = _warnings(results)
+        head = "from the results earlier in this conversation."
+        return "\n\n".join([head, *(doubts or ["None of them carries a warning."]), DISCLAIMER])
     told = AnswerContext(frozenset(topics), ran, targets)
     head = _head(results, skipped, topics)
     blocks = [head, *_direct_answers(results, skipped, told, plans)]
@@ -97,17 +101,21 @@ def _blocks(
     failures += [f"- **{item.tool}** was not run: {_sentence(item.reason)}" for item in skipped]
     if failures:
         blocks.append("\n".join(["**Not done**", *failures]))
+    blocks += _warnings(results)
+    if notes:
+        blocks.append("\n".join(["**About the steps**", *(f"- {n}" for n in dict.fromkeys(notes))]))
+    return blocks
+
+
+def _warnings(results: Sequence[Message]) -> list[str]:
+    """Return the block of the results' warnings, or []."""
     warnings = [
         cite(f"- {message.tool}: {warning}", message.evidence)
         for message in results
         if message.ok
         for warning in warnings_of(message)
     ]
-    if warnings:
-        blocks.append("\n".join(["**Warnings**", *dict.fromkeys(warnings)]))
-    if notes:
-        blocks.append("\n".join(["**About the steps**", *(f"- {n}" for n in dict.fromkeys(notes))]))
-    return blocks
+    return ["\n".join(["**Warnings**", *dict.fromkeys(warnings)])] if warnings else []
 
 
 def _sentence(text: str) -> str:
@@ -179,7 +187,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
     if wording.answer is None:
         return []
     try:
-        answer = wording.answer(message.output, targets)
+        answer = wording.answer({**message.metadata, **message.output}, targets)
         return [written(line, message.evidence) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))

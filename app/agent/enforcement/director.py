@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
@@ -87,13 +87,21 @@ class Director:
         self._next: list[ToolCall] = []
         self._checked = False
 
-    def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Return the intent of the run's question, which must not be in the thread's history."""
+    def begin(
+        self,
+        planner: Planner,
+        schemas: Sequence[ToolSchema],
+        lacks: Callable[[str], bool] = lambda _: False,
+    ) -> Intent:
+        """Return the intent of the run's question, which must not be in the thread's history.
+
+        `lacks` returns whether a tool lacks a model or package that it requires.
+        """
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
         self.intent = planner.interpret(
-            question, Scene(tuple(notes), self._schemas, tuple(history))
+            question, Scene(tuple(notes), self._schemas, tuple(history), lacks=lacks)
         )
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:
@@ -212,6 +220,8 @@ class Director:
             self._plan.end("incomplete", _sentence("; ".join(short)))
         elif self._plan.needs_tools and not self._goal.found(self.results):
             self._plan.end("incomplete", "None of the steps gave a result.")
+        elif self._plan and self.intent.viewer:
+            self._plan.end("incomplete", self.intent.viewer)
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 

@@ -72,12 +72,14 @@ class ToolSchema:
     Attributes:
         parameters: JSON schema of the arguments.
         phrases: Phrases in a user's question that mean this tool, for the offline planner.
+        title: Name of the tool for people; "" if it has none.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     phrases: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,9 @@ from app.agent.llm.base import Note
 from app.agent.llm.failures import OR_ELSE, Endpoint, model_failed, silent_endpoint
 from app.errors import UsageError
 
-LOADING_NOTE = (
-    "The model is still being loaded. The first answer after a start can take half a minute "
-    "and more."
-)
 WAITING_NOTE = (
-    "The model has not begun to answer yet: a long question or a busy server takes a while."
+    "The model has not begun to answer yet: reading a long question, starting up or a busy server "
+    "takes a while."
 )
 
 
@@ -33,8 +30,8 @@ class Bounds:
 
     Attributes:
         connect_s: Time until the connection is established.
-        first_s: Time until the first piece of the answer. Local servers load a model during the
-            first request, and some models think for minutes before the first word.
+        first_s: Time until the first piece of the answer; local servers load a model during the
+            first request.
         silence_s: Time between two pieces.
         answer_s: Time for the whole answer.
         note_s: Time without a first piece after which the user gets a note.
@@ -46,7 +43,7 @@ class Bounds:
     """
 
     connect_s: float = 10.0
-    first_s: float = 300.0
+    first_s: float = 120.0
     silence_s: float = 120.0
     answer_s: float = 900.0
     note_s: float = 5.0
@@ -75,7 +72,7 @@ async def bounded_stream(
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
             if bounds.note_s < bounds.first_s:
-                yield Note(LOADING_NOTE if is_loopback(at.host) else WAITING_NOTE, passing=True)
+                yield Note(WAITING_NOTE, passing=True)
             left_s = min(bounds.first_s, bounds.answer_s) - bounds.note_s
             await asyncio.wait({first}, timeout=max(left_s, 0))
         if not first.done():

@@ -140,7 +140,8 @@ def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
         else "the language model did not answer in time",
         at,
         "Ask again. A model on this machine may still be loading: wait a minute.",
-        True,
+        # Asked again at once, a silent server would be waited for three times as long.
+        started,
     )
 
 
@@ -229,7 +230,7 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
             reason = f"the request was refused (HTTP {status}){said}"
             remedy = "Check the address in the settings, or choose another model."
         case _:
-            reason = f"the language model's server failed (HTTP {status})"
+            reason = f"the language model's server failed (HTTP {status}){said}"
             remedy = "Wait a moment and ask again."
     found = model_failed(reason, at, remedy, retryable)
     found.retry_after_s = wait_s if retryable else None
@@ -309,10 +310,32 @@ def _code(error: Any) -> int:
 
 def _words(error: Any) -> str:
     body = _body(error)
-    return " ".join(str(body.get(name, "")) for name in ("code", "type", "message")).lower()
+    said = server_text(getattr(error, "body", None))
+    return " ".join((*(str(body.get(name, "")) for name in ("code", "type")), said)).lower()
 
 
 def _server_message(error: Any, at: Endpoint) -> str:
     """Return the endpoint's own words, shortened; they are shown, never logged."""
-    line = " ".join(at.without_secret(str(_body(error).get("message") or "")).split())
+    return quoted(server_text(getattr(error, "body", None)), at)
+
+
+def server_text(body: Any) -> str:
+    """Return the message in an error's body, however the server wraps it; "" if there is none.
+
+    Texts stand as they are (a page of HTML does not count), under "message", "error" (a text at
+    Ollama, else an object), "detail" (FastAPI, also a list of objects) or "msg".
+    """
+    if isinstance(body, str):
+        return "" if body.lstrip().startswith("<") else body
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(server_text, body)))
+    if isinstance(body, Mapping):
+        texts = (server_text(body.get(name)) for name in ("message", "error", "detail", "msg"))
+        return next(filter(None, texts), "")
+    return ""
+
+
+def quoted(text: str, at: Endpoint) -> str:
+    """Return a server's words in one line for the end of a reason, shortened, without the key."""
+    line = " ".join(at.without_secret(text).split())
     return f": {line[:_TEXT_LIMIT]}" if line else ""

@@ -6,6 +6,7 @@ Imported only when a request is made: httpx2 takes a moment to load.
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -14,7 +15,15 @@ from typing import Any
 import httpx2
 
 from app.agent.llm.endpoint import Bounds, is_loopback
-from app.agent.llm.failures import CHECK_ADDRESS, Endpoint, model_failed, oversized_answer
+from app.agent.llm.failures import (
+    CHECK_ADDRESS,
+    OR_ELSE,
+    Endpoint,
+    model_failed,
+    oversized_answer,
+    quoted,
+    server_text,
+)
 
 ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
@@ -76,6 +85,8 @@ def make_client(
         if isinstance(response.stream, httpx2.AsyncByteStream):
             whole = not response.is_success
             response.stream = _Bounded(response.stream, bounds, at, whole)
+        if response.is_success and "json" in response.headers.get("content-type", ""):
+            await _raise_reported(response, at)
 
     longest_s = max(bounds.first_s, bounds.silence_s)
     return _Client(
@@ -88,6 +99,19 @@ def make_client(
         timeout=httpx2.Timeout(longest_s, connect=bounds.connect_s),
         event_hooks={"request": [on_request], "response": [on_response]},
     )
+
+
+async def _raise_reported(response: httpx2.Response, at: Endpoint) -> None:
+    """Raise the error that a server reports in the body of an answer with a status of success."""
+    try:
+        body = json.loads(await response.aread())
+    except ValueError:
+        return  # whoever reads the answer says that it cannot be read
+    if isinstance(body, dict) and body.get("error"):
+        said = quoted(server_text(body), at)
+        raise model_failed(
+            f"the language model reported an error{said}", at, f"Ask again, {OR_ELSE}."
+        )
 
 
 class _Client(httpx2.AsyncClient):

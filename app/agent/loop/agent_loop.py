@@ -267,10 +267,10 @@ class _Run:
         self.request.cancel.check()
         model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
         if isinstance(model, OfflineModel):
-            intent = self.director.begin(model.planner, schemas)
+            intent = self.director.begin(model.planner, schemas, self._lacks)
             self.answers.model = model.following(intent)
         else:
-            intent = self.director.begin(self.agent.planner, schemas)
+            intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
@@ -293,6 +293,10 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _lacks(self, name: str) -> bool:
+        tool = self.agent.tools.get(name)
+        return tool is not None and missing_needs(self.request.models_dir)(tool.spec)
 
     def _offer_tools(self, intent: Intent) -> None:
         """Set the system prompt, and the tools that the model may call for this question."""

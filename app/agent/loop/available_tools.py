@@ -40,7 +40,7 @@ class OfferedTools:
         """Return the tools' schemas for the model."""
         specs = [tool.spec for tool in self.all()]
         return [
-            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
+            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases, item.title)
             for item in specs
         ]
 

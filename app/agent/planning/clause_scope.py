@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from app.agent.planning.out_of_scope import ERRANDS, KNOWLEDGE, everyday_words
+from app.agent.planning.out_of_scope import ELSEWHERE, ERRANDS, KNOWLEDGE, everyday_words
 from app.agent.planning.question_parts import Parts
+from app.agent.planning.viewer_commands import EXPORTS, REQUESTS
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
 from app.tools.pack_plan import phrases
 
@@ -30,7 +31,12 @@ _STATEMENTS = Vocabulary(
         assuming, suppose, provided that, angenommen, falls, kommt mit, kam mit, aufgenommen mit, j
     """)
 )
-_UNANSWERABLE = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
+_UNANSWERABLE = Vocabulary(
+    [
+        *(("knows", entry) for entry in KNOWLEDGE + ERRANDS),
+        *(("elsewhere", entry) for entry in ELSEWHERE),
+    ]
+)
 _WHAT_IS = Vocabulary(
     [
         *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
@@ -59,6 +65,7 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+_AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # How many words before a quotation may hold the verb that reports it.
@@ -92,8 +99,16 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
             same = tokens[match.first].clause == tokens[first].clause
             near = max(match.positions) >= first - _NEAR
             # A cue within a tool's own words does not count: "treatment" beside "control".
-            if same and near and not cue.positions & match.positions:
+            own = cue.owner == "knows" and cue.positions & match.positions
+            if same and near and not own:
                 found.add(match)
+    for cue in _viewer_requests(tokens):
+        found.update(
+            match
+            for match in matches
+            if tokens[match.first].clause == tokens[cue.first].clause
+            and max(match.positions) >= cue.first - _NEAR
+        )
     for cue in _WHAT_IS.find(tokens):
         articles = _INDEFINITE if cue.owner == "what" else DETERMINERS
         found.update(
@@ -102,6 +117,31 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
             if _asks_definition(tokens, max(cue.positions), match, articles)
         )
     return frozenset(found)
+
+
+def viewer_help(tokens: Sequence[Token]) -> str:
+    """Return one line with the keys for what a question asks of the viewer; "" if nothing."""
+    said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
+    return f"I cannot work the viewer. {' '.join(said)}" if said else ""
+
+
+def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
+    """Return the matches of requests to work the viewer: "hide it", not "can cancer hide there?".
+
+    `Match.owner` names the keys.
+    """
+    exported = {tokens[match.first].clause for match in EXPORTS.find(tokens)}
+    found: list[Match] = []
+    for match in REQUESTS.find(tokens):
+        clause, lead = tokens[match.first].clause, list[Token]()
+        for token in tokens[: match.first]:
+            if token.clause == clause:
+                lead = [] if token.text in _AND else [*lead, token]
+        last = max(match.positions) + 1
+        ends = last == len(tokens) or tokens[last].clause != clause
+        if clause not in exported and (ends or all(map(carries_no_meaning, lead))):
+            found.append(match)
+    return found
 
 
 def _asks_definition(

@@ -78,6 +78,21 @@ KNOWLEDGE = (
         naechste* patient*
     """),
 )
+# Clinical scores, further tests, and reports that somebody else wrote: these words count even
+# within a tool's own ("score", "report").
+ELSEWHERE = phrases("""
+    curb 65|0, crb 65|0, cha2ds2*, chads*, wells score, geneva score, grace score, has bled,
+    qsofa, sofa score, apache, child pugh, meld score, nihss, glasgow*, timi, perc rule,
+    which|what|any test|tests|investigation|investigations|exam|examination|imaging|scan
+    next|should|now|further|to,
+    which|what further|other|additional test|tests|investigation|investigations|imaging,
+    next test|tests|investigation*, welch* untersuchung|test .. naechstes|jetzt|noch,
+    what|which|are|show|list|find|read|fetch|where .. reports .. patient|him|her|chart|file|pacs,
+    patient's|his|her|their|old|older|earlier|previous|prior|former|existing|last|radiology
+    reports, old|older|earlier|previous|prior|former|existing|last|original report,
+    what does|did|do|says .. report|reports .. say|says|said, alte*|frueher*|vorig* befund*,
+    vorbefund*, is|are there report|reports, report already|yet|available
+""")
 # Only whole phrases of "weather", which may be "whether" misspelt ("ask it weather the lungs ...").
 ERRANDS = phrases("""
     billing, bill, cpt, abrechn*, goae, ebm, drg, icd, insurance, reimburs*, window bigger,

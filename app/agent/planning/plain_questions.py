@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,16 @@ _HELP = (
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
     r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
 )
+_GREETING = (
+    r"(?:hello|hi|hey|good\s+(?:morning|afternoon|evening|day)|hallo|moin|servus|guten\s+\w+|"
+    r"gr(?:ü|ue)(?:ß|ss)\s+gott)(?:[\s,]+(?:there|all|everybody|sightline))?[\s.!?]*"
+)
+_THANKS = r"(?:ok(?:ay)?[\s,]+)?(?:many\s+)?(?:thanks|thank\s+you|danke)(?:\s+\w+){0,3}[\s.!]*"
+_DOUBT = (
+    r"(?:why|how|is|are|can|should|warum|wieso|wie|ist|sind|kann)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
+    r"trustworthy|valid|warnings?|zuverl(?:ä|ae)ssig|sicher|verl(?:ä|ae)sslich)|"
+    r"(?:are\s+you|how)\s+(?:sure|certain)|bist\s+du\s+sicher|which\s+warnings?"
+)
 _SUMMARY = (
     r"summar[iy]\w*|recap|what\s+(?:did|have|has|was|were)\s+"
     r"(?:you|the\s+tools|been)?\s*(?:find|found|see|seen|results?)|so\s+far|previous\s+results?|"
@@ -55,8 +66,18 @@ def plan_plain_question(
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
     topics = frozenset(asked.kinds)
-    if not (asked.wanted or asked.absent) and has_words(question, _HELP):
-        return Reply(help_text(scene))
+    if not (asked.wanted or asked.absent):
+        said = question.strip()
+        if has_words(question, _HELP):
+            return Reply(help_text(scene))
+        if re.fullmatch(_GREETING, said, re.IGNORECASE):
+            return Reply('hello. Ask about the open image, or ask "What can you do?".')
+        if re.fullmatch(_THANKS, said, re.IGNORECASE):
+            return Reply("you are welcome.")
+        if has_words(question, _DOUBT):
+            if any(message.role == "tool" for message in scene.earlier):
+                return ToolPlan((), topics | {"warnings"})
+            return Reply("no tool has run in this conversation, so there is no result to judge.")
     if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
@@ -78,33 +99,38 @@ def plan_plain_question(
 
 def help_text(scene: Scene) -> str:
     """Return a message that explains what can be asked with the available tools."""
+    if not scene.tools:
+        return "There are no tools here. Choose a language model in the settings."
     lines = [
         "I match your words to rules and run the tools that fit; I understand no more than that. "
         'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
         '..." to leave one out.'
     ]
-    return "\n".join([*lines, *_tool_list(tuple(scene.tools.values()))])
+    return "\n".join([*lines, *_tool_list(scene)])
 
 
-def no_rule_text(tools: Sequence[ToolSchema]) -> str:
-    """Return a message that says that no rule matches, and what could be asked instead."""
-    head = "no rule of mine matches this question, so I ran no tool and have no answer."
-    if not tools:
-        return f"{head} There are no tools here. Choose a language model in the settings."
-    ask = (
-        "\nAsk for one of these in plain words or by its name, name several in order, or ask "
-        '"What can you do?". For free questions choose a language model in the settings.'
+def no_rule_text() -> str:
+    """Return a message that says that no rule matches, and what could be done instead."""
+    return (
+        "no rule of mine matches this question, so I ran no tool and have no answer. Ask "
+        '"What can you do?" for a list. For free questions choose a language model in the settings.'
     )
-    return "\n".join([head, *_tool_list(tools), ask])
 
 
-def _tool_list(tools: Sequence[ToolSchema]) -> list[str]:
-    """Return a line for each tool with what it does and phrases to ask for it."""
-    lines = ["\nThe tools:"] if tools else []
-    for tool in tools:
+def _tool_list(scene: Scene) -> list[str]:
+    """Return a line for each tool: what it does, phrases to ask for it, whether its model lacks."""
+    lines: list[str] = []
+    lacking: list[str] = []
+    for tool in scene.tools.values():
         first = tool.description.split(". ")[0].rstrip(".")
         said = ", ".join(f'"{phrase}"' for phrase in tool.phrases[:3])
-        lines.append(f"- **{tool.name}**: {first}.{f' You can say {said}.' if said else ''}")
+        line = f"- **{tool.title or tool.name}**: {first}."
+        line += f" You can say {said}." if said else ""
+        (lacking if scene.lacks(tool.name) else lines).append(line)
+    if lines:
+        lines.insert(0, "\nReady:")
+    if lacking:
+        lines += ["\nNot ready, as a model is not installed (Tools > Models):", *lacking]
     return lines
 
 

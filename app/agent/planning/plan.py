@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -124,12 +124,14 @@ class Scene:
         tools: Schemas of the available tools, by name.
         earlier: Messages of earlier questions in the conversation.
         plans: The packs' plans.
+        lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
     """
 
     images: tuple[Mapping[str, Any], ...]
     tools: Mapping[str, ToolSchema]
     earlier: tuple[Message, ...] = ()
     plans: Plans = NO_PLANS
+    lacks: Callable[[str], bool] = lambda _: False
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""
@@ -178,6 +180,8 @@ class Intent:
         may_concern_other_images: Whether the question might be about an image other than the
             current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
+        viewer: One line with the keys for what the question asks of the viewer, which no tool can
+            do; "" if it asks for nothing of the kind.
         plan: The tool calls with which rules answer the question, a reply without calls, or
             `NoRule`.
     """
@@ -199,6 +203,7 @@ class Intent:
     unclear_image: str = ""
     may_concern_other_images: bool = False
     corrections: tuple[tuple[str, str], ...] = ()
+    viewer: str = ""
     plan: Decision = field(default_factory=NoRule)
 
     def with_eyes(self) -> Intent:

@@ -9,6 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
+from app.agent.planning.clause_scope import viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     ask_if_unclear,
@@ -66,8 +67,11 @@ class Planner:
         plan = ask_if_unclear(
             _decide(question, text, blank, reading, which, relevant), which, relevant
         )
+        viewer = viewer_help(reading.tokens)
         if isinstance(plan, NoRule):
-            plan = NoRule(no_rule_text(tuple(scene.tools.values())))
+            plan = Reply(viewer) if viewer else NoRule(no_rule_text())
+        elif viewer and isinstance(plan, ToolPlan):
+            plan = replace(plan, notes=(*plan.notes, viewer))
         return replace(
             reading.intent,
             question=question,
@@ -75,6 +79,7 @@ class Planner:
             images=which.ids,
             unclear_image=which.unclear,
             may_concern_other_images=may_concern_another_image(text),
+            viewer=viewer,
             plan=plan,
         )
 
@@ -108,7 +113,9 @@ class Planner:
 def schema_of(tool: Tool) -> ToolSchema:
     """Return a tool's schema in the form that a model sees."""
     spec = tool.spec
-    return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases)
+    return ToolSchema(
+        spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases, spec.title
+    )
 
 
 def _decide(

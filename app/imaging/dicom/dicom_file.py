@@ -73,6 +73,9 @@ MAX_ITEMS = 60_000
 """Limit of sequence items before the pixels: 10,000 contours have 20,000 with their images."""
 MAX_ITEMS_OF_FRAMES = 150_000
 """Limit in functional groups: about ten items for each of 10,000 frames."""
+MAX_READS = 2_000_000
+MAX_READS_AN_ITEM = 30_000
+"""Limits of reads by pydicom, which needs about two for an element."""
 _MAX_VALUE_BYTES = 2**20
 _BULK = frozenset({None, "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "UN", "UR", "UC", "UT"})
 """VRs of values that are not taken apart, or only when they are shown."""
@@ -293,7 +296,7 @@ def read_header(path: Path) -> Header:
 def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     dataset = read_ordinary(file)
     if dataset is None:
-        dataset = _parse_any(path, file)
+        dataset = _parse_any(path, file, size)
     _mend_encoding(dataset)
     syntax = _syntax(dataset)
     if not _is_object(dataset):
@@ -305,18 +308,64 @@ def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     return Header(path, dataset, syntax, pixels)
 
 
-def _parse_any(path: Path, file: BinaryIO) -> Dataset:
+def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
     """Parse any header with pydicom, unless it would take pydicom minutes or gigabytes."""
     _check_items(path, file)
     file.seek(0)
-    dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+    counted: Any = _CountedFile(path, file, size)
+    try:
+        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+    except Exception:
+        if counted.refusal is not None:
+            raise counted.refusal from None
+        raise
     for element in raw_elements(dataset).values():
         value = element.value if isinstance(element, RawDataElement) else None
         vr = element.VR or (dictionary_VR(element.tag) if dictionary_has_tag(element.tag) else None)
+        packed = value if isinstance(value, bytes) and vr in (None, "SQ", "UN") else b""
+        if max(packed.count(item) for item in _ITEMS) > MAX_ITEMS_OF_FRAMES:
+            raise _too_many_items(path, MAX_ITEMS_OF_FRAMES)
         if value is not None and len(value) > _MAX_VALUE_BYTES and vr not in _BULK:
             reason = "its header is damaged: it holds an element of very many values or letters"
             raise guards.problem(path, reason, guards.COPY_AGAIN)
     return dataset
+
+
+class _CountedFile:
+    """A file that pydicom may read only in as many pieces as sound headers have.
+
+    `_check_items` sees nothing behind the pixels of an icon. pydicom hides errors in `read`, so
+    they are kept in `refusal`.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
+        self._path = path
+        self._file = file
+        self._size = size
+        self._items = self._reads = 0
+        self.refusal: FileProblem | None = None
+        self.name = str(path)
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size > _CHUNK:  # room for all of it is taken at once, and a damaged length has no limit
+            size = min(size, max(self._size - self._file.tell(), 0))
+        data = self._file.read(size)
+        self._reads += 1
+        self._items += len(data) == 8 and data[:4] in _ITEMS
+        if self._items > MAX_ITEMS_OF_FRAMES:
+            self.refusal = _too_many_items(self._path, MAX_ITEMS_OF_FRAMES)
+        elif self._reads > min(MAX_READS_AN_ITEM * (self._items + 1), MAX_READS):
+            reason = "its header is damaged: it holds more elements than can be read safely"
+            self.refusal = guards.problem(self._path, reason, guards.COPY_AGAIN)
+        if self.refusal is not None:
+            raise self.refusal
+        return data
+
+
+def _too_many_items(path: Path, limit: int) -> FileProblem:
+    reason = f"it holds over {limit:,} items: more than can be read safely"
+    return guards.problem(path, reason, "Ask its source for it in several files")
 
 
 def _check_items(path: Path, file: BinaryIO) -> None:
@@ -329,8 +378,7 @@ def _check_items(path: Path, file: BinaryIO) -> None:
         if any(sign in data for sign in _FRAME_GROUPS):
             limit = MAX_ITEMS_OF_FRAMES
         if items > limit:
-            reason = f"it holds over {limit:,} items: more than can be read safely"
-            raise guards.problem(path, reason, "Ask its source for it in several files")
+            raise _too_many_items(path, limit)
         if ends:
             break
 

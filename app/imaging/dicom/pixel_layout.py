@@ -14,6 +14,7 @@ from app.imaging.files import sources
 _ALLOCATED = (1, 8, 12, 16, 24, 32, 64)
 _MULTI_FRAME = ("Multi-frame", "Enhanced", "Nuclear Medicine", "Angiographic", "Radiofluoroscopic")
 _SUBSAMPLED = ("YBR_FULL_422", "YBR_PARTIAL_422")
+_GREY = ("MONOCHROME1", "MONOCHROME2", "PALETTE COLOR")
 _COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMPLED)
 
 
@@ -110,6 +111,32 @@ def layout_of(header: Header) -> Layout:
         subsampled=_is_subsampled(header, photometric, rows * columns * allocated * frames),
         floating=floating is not None,
     )
+
+
+def unlawful_notes(header: Header, layout: Layout) -> tuple[str, ...]:
+    """Return how the pixels are taken where their description is missing or contradicts itself.
+
+    PS3.3 C.7.6.3 requires all of these elements, and PS3.5 8.1.1 that High Bit is Bits Stored - 1.
+    """
+    notes: list[str] = []
+    photometric = header.text("PhotometricInterpretation").upper()
+    if layout.samples == 1 and photometric not in _GREY:
+        wrong = f"calls its greys {photometric[:16]}" if photometric else "names no kind of greys"
+        notes.append(f"the header {wrong}: low values are shown dark")
+    if layout.floating or layout.allocated == 1:
+        return tuple(notes)
+    stored, high = layout.stored, header.count("HighBit", layout.stored - 1)
+    if not header.count("BitsStored", 0):
+        notes.append(f"the header does not say how many bits a value has: all {stored} are used")
+    if high != stored - 1:
+        used = f"{layout.high - stored + 1} to {layout.high}"
+        notes.append(f"High Bit {high} contradicts Bits Stored {stored}: bits {used} are used")
+    signed = header.text("PixelRepresentation") in ("0", "1") or photometric == "PALETTE COLOR"
+    if layout.samples == 1 and not signed:
+        notes.append(
+            "the header does not say whether values can be negative: all are read as positive"
+        )
+    return tuple(notes)
 
 
 def _frames(header: Header, frame_bits: int) -> int:

@@ -267,7 +267,11 @@ class _MemberFile(io.RawIOBase):
         return len(data)
 
 
-@lru_cache(maxsize=1)
 def _inflated_member(member: Member) -> _MemberContent:
-    """Return a member's content; the last one is kept, since a cine is read frame by frame."""
-    return _MemberContent(member)
+    """Return a member's content, which is kept: a cine is read frame by frame, or two in turn."""
+    return (_small_contents if member.size <= _SMALL_BYTES else _large_contents)(member)
+
+
+_SMALL_BYTES = 2**27
+_small_contents = lru_cache(maxsize=2)(_MemberContent)
+_large_contents = lru_cache(maxsize=1)(_MemberContent)

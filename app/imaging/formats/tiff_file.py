@@ -480,7 +480,8 @@ def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
     if scale and x > 0 and y > 0:
         note = f"stated by the file (ImageJ, in {unit})"
         spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
-    listed: Any = stated.get("Ranges") or (stated.get("min"), stated.get("max"))
+    ends = tuple(stated[end] for end in ("min", "max") if end in stated)
+    listed: Any = stated.get("Ranges") or ends
     values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
     ranges = tuple(zip(values[::2], values[1::2], strict=False))
     sound = all(high > low for low, high in ranges)

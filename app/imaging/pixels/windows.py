@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ _BORDER_SHARE = 0.5
 _DARK = 8
 """An 8-bit image that uses less than 1/8 of its range is stretched, not shown nearly black."""
 _NARROW = 16
+
+CT_WINDOW = Window(40, 400, explanation="usual for CT; none in the file")
 
 _CT_PRESETS = (
     ("Lung", -600, 1500),
@@ -56,7 +60,7 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the window an image opens with: the file's first window, else an automatic one.
+    """Return the window an image opens with: the file's first; else 40/400 for HU, or automatic.
 
     None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
     """
@@ -64,31 +68,74 @@ def default_window(frame: Frame) -> Window | None:
         return None
     if frame.voi.windows:
         return frame.voi.windows[0]
-    return None if frame.voi.luts else auto_window(frame)
+    if frame.voi.luts:
+        return None
+    return auto_window(frame) if has_automatic_window(frame) else CT_WINDOW
+
+
+def has_automatic_window(frame: Frame) -> bool:
+    """Return whether the window that an image opens with is computed from its pixels."""
+    of_file = frame.voi.windows or frame.voi.luts
+    return not (frame.is_color or of_file or frame.rescale.units == "HU")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GreySample:
+    """What an automatic window is computed from: pixels of one frame, in modality units.
+
+    Attributes:
+        values: The values, without padding.
+        inner: Which of the values do not belong to a constant border.
+        limits: The values of the lowest and highest number that the stored bits can hold.
+        plain: Whether the stored values are plain 8-bit greys.
+        whole: Whether the stored values are integers.
+    """
+
+    values: Array
+    inner: Array
+    limits: tuple[float, float]
+    plain: bool
+    whole: bool
+
+
+def grey_sample(frame: Frame) -> GreySample:
+    """Return a sample of a grey frame's pixels."""
+    # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
+    step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
+    kept = _drop_padding(frame, frame.stored[::step, ::step].reshape(-1))
+    values = modality_values(frame, kept)
+    finite = np.isfinite(values)
+    plain = frame.modality_lut is None and frame.rescale.slope == 1 and not frame.rescale.intercept
+    return GreySample(
+        values[finite],
+        _is_inner(frame, kept)[finite],
+        _stored_range(frame),
+        plain and frame.stored.dtype == np.uint8,
+        frame.stored.dtype.kind in "iu",
+    )
 
 
 def auto_window(frame: Frame) -> Window:
-    """Return a window that spans the pixel values, leaving out the darkest and brightest 0.5%.
+    """Return the automatic window of one frame; see `window_of`."""
+    return window_of([grey_sample(frame)])
 
-    Padding and a constant border (collimation, the background of a scan) are ignored. 8-bit images
-    get their full range, unless they use only a small part of it.
+
+def window_of(samples: Sequence[GreySample]) -> Window:
+    """Return one window for all frames of a series, from samples of some of them.
+
+    It spans the pixel values, leaving out the darkest and brightest 0.5%. Padding and a constant
+    border (collimation, the background of a scan) are ignored. 8-bit images get their full range,
+    unless they use only a small part of it.
     """
-    # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
-    step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
-    sample = frame.stored[::step, ::step].reshape(-1)
-    kept = _drop_padding(frame, sample)
-    inner = _drop_border(frame, kept)
-    low, high = _range(frame, inner)
+    low, high = _range([one.values[one.inner] for one in samples], _AUTO_PERCENTILES)
     # A nearly constant image: percentiles may hide its only different pixels.
     if low == high:
-        low, high = _range(frame, kept, percentiles=(0, 100))
-    plain = frame.modality_lut is None and frame.rescale.slope == 1 and not frame.rescale.intercept
-    if frame.stored.dtype == np.uint8 and plain:
-        full = 2**frame.bits - 1
-        if low == high or high - low > full / _DARK:
-            low, high = 0.0, float(full)
-    if low == high and frame.stored.dtype.kind in "iu":
-        low, high = _stored_range(frame)
+        low, high = _range([one.values for one in samples], (0, 100))
+    full = min(one.limits[0] for one in samples), max(one.limits[1] for one in samples)
+    if all(one.plain for one in samples) and (low == high or high - low > full[1] / _DARK):
+        low, high = full
+    if low == high and all(one.whole for one in samples):
+        low, high = full
     return _window_between(low, high)
 
 
@@ -97,28 +144,26 @@ def _drop_padding(frame: Frame, sample: Array) -> Array:
     return sample[keep] if keep.any() else sample
 
 
-def _drop_border(frame: Frame, sample: Array) -> Array:
-    """Return the sample without the value of most of the image's edge, if it is an extreme one."""
+def _is_inner(frame: Frame, sample: Array) -> Array:
+    """Return which pixels differ from the value of most of the edge, if that is an extreme one."""
     s = frame.stored
     edge = np.concatenate((s[0], s[-1], s[:, 0], s[:, -1]))
     values, counts = np.unique(edge, return_counts=True)
     border = values[counts.argmax()]
-    # A value in the middle of the range is tissue, not a border.
-    if counts.max() < _BORDER_SHARE * edge.size or border not in (sample.min(), sample.max()):
-        return sample
-    inner = sample[sample != border]
-    # Too few pixels say nothing about the image.
-    return inner if inner.size >= max(16, sample.size // 100) else sample
+    inner = sample != border
+    # A value in the middle of the range is tissue, not a border; too few pixels say nothing.
+    few = np.count_nonzero(inner) < max(16, sample.size // 100)
+    common = counts.max() >= _BORDER_SHARE * edge.size
+    if common and border in (sample.min(), sample.max()) and not few:
+        return inner
+    return np.ones(sample.shape, bool)
 
 
-def _range(
-    frame: Frame, sample: Array, percentiles: tuple[float, float] = _AUTO_PERCENTILES
-) -> tuple[float, float]:
-    values = modality_values(frame, sample)
-    finite = values[np.isfinite(values)]
-    if not finite.size:
+def _range(values: Sequence[Array], percentiles: tuple[float, float]) -> tuple[float, float]:
+    every = np.concatenate(values)
+    if not every.size:
         return 0.0, 0.0
-    low, high = np.percentile(finite, percentiles)
+    low, high = np.percentile(every, percentiles)
     return float(low), float(high)
 
 
@@ -156,9 +201,11 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
         name = window.explanation or ("File" if number == 1 else f"File {number}")
         named.append(Window(window.center, window.width, window.function, name))
     named += [lut_window(lut, number) for number, lut in enumerate(frame.voi.luts)]
+    if not any(window.explanation == AUTO for window in named):  # that of the series
+        named.append(auto_window(frame))
     # CT presets are in HU and useless in other units.
     units = frame.rescale.units in ("HU", "")
-    return (*named, auto_window(frame), *(presets(modality) if units else ()))
+    return (*named, *(presets(modality) if units else ()))
 
 
 def lut_window(lut: Lut, number: int) -> Window:

@@ -35,7 +35,13 @@ from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header, uid_of
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
-from app.imaging.dicom.pixel_layout import Layout, complete_frames, layout_of, truncation_problem
+from app.imaging.dicom.pixel_layout import (
+    Layout,
+    complete_frames,
+    layout_of,
+    truncation_problem,
+    unlawful_notes,
+)
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
@@ -181,7 +187,8 @@ def frame_without_pixels(
     """
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
-    notes = (vector_note(header, index), icc_note(header) if colour else "")
+    icc = icc_note(header) if colour else ""
+    notes = (vector_note(header, index), icc, *unlawful_notes(header, layout))
     frame = Frame(
         stored=np.empty((0, 0), dtype),
         ref=ImageRef(uid_of(header), index, ""),

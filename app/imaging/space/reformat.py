@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
+from app.imaging.space.planes import XYZ, instance_place
 from app.imaging.space.stacks import STACK_KEYWORD, stack_geometry
 from app.imaging.types import (
     Content,
@@ -183,6 +184,31 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
         time_ms=None,
         note=_note(volume, plane, cut),
     )
+
+
+def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
+    """Return the section in `plane` nearest to a point (x, y, z) in the patient (mm, LPS)."""
+    cut = section_axes(volume, plane)
+    at, last = _voxel_at(volume, cut.across, point)
+    return at if cut.signs[0] > 0 else last - at
+
+
+def slice_at(source: Series | Instance, volume: Volume, point: XYZ) -> int | None:
+    """Return the frame of `source` nearest to a point; None if its frames' places are unknown."""
+    if volume.slices:
+        return volume.slices[_voxel_at(volume, 2, point)[0]]
+    # Resampled: there are voxels between the slices.
+    instances = source.instances if isinstance(source, Series) else ()
+    places = enumerate(instance_place(one) for one in instances)
+    away = [(abs(place.pixel(point)[2]), at) for at, place in places if place is not None]
+    return min(away)[1] if away else None
+
+
+def _voxel_at(volume: Volume, axis: int, point: XYZ) -> tuple[int, int]:
+    """Return the voxel index nearest to a point along an axis (i, j, k), and the last index."""
+    last = volume.voxels.shape[2 - axis] - 1
+    at = np.linalg.solve(volume.affine, [*point, 1.0])[axis]
+    return round(min(max(float(at), 0.0), last)), last
 
 
 def _note(volume: Volume, plane: Plane, cut: SectionAxes) -> str:

@@ -461,6 +461,7 @@ PLAN = PackPlan(
         "Where are the lungs, and is the heart enlarged?",
         "What is abnormal here, and where?",
     ),
+    suggested_for=_CHEST,
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,

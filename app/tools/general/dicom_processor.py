@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
-from app.imaging.types import VoiFunction, Window
+from app.imaging.types import Instance, VoiFunction, Window
 from app.tools.api import (
     Approval,
     Artifact,
@@ -133,11 +133,15 @@ def _metadata(
     known = spacing.known
     return {
         "PatientID": instance.get("PatientID") or None,
+        "PatientAge": _age(instance) or None,
+        "PatientSex": instance.get("PatientSex") or None,
         "StudyDate": instance.get("StudyDate") or None,
         "Modality": instance.get("Modality") or None,
+        "SliceThickness": instance.get("SliceThickness") or None,
         "PixelSpacing": [spacing.row_mm, spacing.column_mm] if known else None,
         "WindowCenter": window.center if window else None,
         "WindowWidth": window.width if window else None,
+        "WindowAsked": _asked_window(args) != (None, None),
         "ImageOrientation": list(frame.orientation.cosines or ()) or None,
         "ImagePosition": list(frame.orientation.position or ()) or None,
         "BitsStored": frame.bits,
@@ -156,6 +160,21 @@ def _metadata(
         "LossyCompression": frame.lossy or None,
         "status": "completed",
     }
+
+
+def _age(instance: Instance) -> str:
+    """Return Patient's Age, or the age from the dates of birth and study; "" if neither is given.
+
+    The form is that of the value representation AS: "063Y", "004M".
+    """
+    born, taken = instance.get("PatientBirthDate"), instance.get("StudyDate")
+    if given := instance.get("PatientAge"):
+        return given
+    if not (len(born) == len(taken) == 8 and (born + taken).isdecimal() and born <= taken):
+        return ""
+    months = 12 * (int(taken[:4]) - int(born[:4])) + int(taken[4:6]) - int(born[4:6])
+    months -= taken[6:] < born[6:]
+    return f"{months // 12:03}Y" if months >= 24 else f"{months:03}M"
 
 
 def _summary(snapshot: ImageSnapshot, window: Window | None) -> str:

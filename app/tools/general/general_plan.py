@@ -34,9 +34,68 @@ def _file(output: Data, metadata: Data) -> list[Sentence]:
     if "PixelSpacing" in metadata and not metadata["PixelSpacing"]:
         why = one_line(str(metadata.get("PixelSpacingNote") or ""))
         lines.append(f"Pixel spacing unknown{f': {why}' if why else ''}.")
-    if output.get("image_path"):
+    if metadata.get("WindowAsked"):
+        lines.append(
+            "Converted to a PNG with this window. The image in the viewer keeps its own: choose "
+            "another under Window in the toolbar, or drag on the image."
+        )
+    elif output.get("image_path"):
         lines.append("Converted to a PNG of what the viewer shows.")
     return cited(lines)
+
+
+_FACTS = {
+    "PatientAge": "Age of the patient",
+    "PatientSex": "Sex of the patient",
+    "StudyDate": "Study date",
+    "SliceThickness": "Slice thickness",
+    "PixelSpacing": "Pixel spacing",
+    "Rows": "Matrix",
+    "NumberOfFrames": "Frames in this file",
+    "Modality": "Modality",
+    "ViewPosition": "View",
+    "BodyPartExamined": "Body part",
+    "WindowCenter": "Window",
+}
+"""What a question may ask of the header, by the key in the metadata that answers it."""
+
+_AGE_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days"}
+
+
+def _facts(data: Data, targets: frozenset[str]) -> list[list[Sentence]]:
+    """Return a line for each attribute that the question asks for, or where all of them are."""
+    lines = [
+        [Sentence(f"**{name}:** {_fact(key, data)}.")]
+        for key, name in _FACTS.items()
+        if key in targets
+    ]
+    rest = "All that the header says is listed under Attributes (Ctrl+2)."
+    return lines or [[Sentence(rest, cites=False)]]
+
+
+def _fact(key: str, data: Data) -> str:
+    value = data.get(key)
+    if not _given(value):
+        return "the file does not give it"
+    text = _compact(value)
+    match key:
+        case "PatientAge":
+            age = re.fullmatch(r"(\d{1,3})([YMWD])", text)
+            return f"{int(age[1])} {_AGE_UNITS[age[2]]}, at the time of the study" if age else text
+        case "StudyDate" if re.fullmatch(r"\d{8}", text):
+            return f"{text[:4]}-{text[4:6]}-{text[6:]}"
+        case "SliceThickness":
+            return f"{text} mm"
+        case "PixelSpacing":
+            note = data.get("PixelSpacingNote")
+            text = " x ".join(f"{item:.5g}" for item in value or ())
+            return f"{text} mm (rows x columns){f', {one_line(str(note))}' if note else ''}"
+        case "Rows":
+            return f"{data.get('Columns')} x {value} pixels (columns x rows)"
+        case "WindowCenter":
+            return f"centre {text}, width {_compact(data.get('WindowWidth'))}"
+        case _:
+            return text
 
 
 def _shown(output: Data, metadata: Data) -> list[Sentence]:
@@ -62,7 +121,10 @@ def _compact(value: Any) -> str:
 
 
 WORDINGS = (
-    ResultWording("dicom_processor", "File", _file),
+    *(
+        ResultWording("dicom_processor", "File", _file, kind, "what the file says", _facts)
+        for kind in ("metadata", "metadata_alone")
+    ),
     ResultWording("image_visualizer", "Display", _shown),
 )
 
@@ -138,7 +200,8 @@ _METADATA = (
         size of image, image dimensions, how large .. image, how big .. image,
         how old .. patient, patient age, age of patient, patient sex, sex of patient, body part,
         study description, series description, transfer syntax, date, lung window*, bone window*,
-        soft tissue window*, mm per pixel, rows, columns, hounsfield, which machine,
+        thick .. slices, how many|number of frames, soft tissue window*, mm per pixel, rows,
+        columns, hounsfield, which machine,
         what machine, machine was, machine used, scan machine, imaging machine,
         is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot,
         is it ap|pa|lateral|frontal, male|maennlich or|oder female|weiblich,
@@ -150,11 +213,67 @@ _METADATA = (
         dicom header, dicomheader, schichtdicke, geraet, hersteller, welche ansicht, projektion,
         strahlengang, lungenfenster, knochenfenster, weichteilfenster, wann .. gemacht,
         wann .. erstellt, wann .. durchgefuehrt, wann .. entstanden, bildgroesse,
-        wie gross .. bild, wie alt .. patient*, datum, gefenstert, fensterung, welches geraet,
+        dick .. schichten, wie gross .. bild, wie alt .. patient*, datum, gefenstert,
+        fensterung, welches geraet,
         wie viele bits
         """
     ),
 )
+_TARGETS = (
+    (
+        "PatientAge",
+        phrases(
+            """
+            age, how old .. patient|he|she|man|woman|person|child, patientenalter, alter des,
+            wie alt .. patient*|er|sie
+            """
+        ),
+    ),
+    ("PatientSex", phrases("sex, gender, male, female, man or, woman or, geschlecht, mann, frau")),
+    (
+        "StudyDate",
+        (
+            *_DATES,
+            *phrases("study date, date, datum, studiendatum, aufnahmedatum, untersuchungsdatum"),
+        ),
+    ),
+    (
+        "SliceThickness",
+        phrases("slice thickness, thick slices, schichtdicke, dick .. schichten|schicht"),
+    ),
+    (
+        "PixelSpacing",
+        phrases("spacing, pixelspacing, pixel size, mm per pixel, pixelabstand*, pixelgroesse*"),
+    ),
+    (
+        "Rows",
+        phrases(
+            """
+            matrix, image size, size of image, image dimensions, dimensions, rows, columns,
+            how many pixels, number of pixels, how large|big .. image, bildmatrix, bildgroesse,
+            resolution, aufloesung
+            """
+        ),
+    ),
+    ("NumberOfFrames", phrases("how many|number of frames, wie viele frames")),
+    ("Modality", phrases("modality, modalitaet, which machine, what machine, welches geraet")),
+    (
+        "ViewPosition",
+        phrases(
+            """
+            which|what view|projection, view position, ap or pa, pa or ap, frontal or lateral,
+            lateral or frontal, welche ansicht, projektion, strahlengang, is ap|pa|lateral|frontal,
+            is it|this ap|pa|lateral|frontal, ist|war es|das ap|pa, projection
+            """
+        ),
+    ),
+    ("BodyPartExamined", phrases("body part, koerperteil")),
+    (
+        "WindowCenter",
+        phrases("what|which window|level|windowing, window level|width|center|centre, fensterung"),
+    ),
+)
+"""The attributes that a question asks for, each with the words for it."""
 _METADATA_ALONE = phrases("projection, exposure, patient position, view")
 """Words that ask for the file's attributes only if nothing else is asked: "on this projection"."""
 _WHAT = phrases(
@@ -365,5 +484,8 @@ PLAN = PackPlan(
             stage=1,
         ),
     ),
+    targets=_TARGETS,
     wordings=WORDINGS,
+    suggestions=("When was this image taken, and what is its pixel spacing?",),
+    suggested_for=Accepts(kinds=("dicom",)),
 )

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.imaging.findings import Finding
+from app.imaging.layer_links import may_be_same_patient
 from app.imaging.types import ImageRef
 from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
@@ -385,12 +386,12 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         groups: dict[str, list[Annotation]] = {}
-        find, instance = self._workspace.studies.with_uid, self._workspace.viewport.instance
-        on_screen = instance.sop_instance_uid if instance else ""  # a reformat is in no study
+        seen = self._workspace.viewport.instance
         for annotation in self._workspace.annotations.all():
             # Findings of closed studies are kept but not listed until the study is open again.
-            uid = annotation.finding.image.sop_instance_uid
-            if uid != on_screen and find(uid) is None:
+            # Those of another patient must not be taken for the shown one's.
+            image = self._workspace.instance_of(annotation.finding.image.sop_instance_uid)
+            if image is None or (seen is not None and not may_be_same_patient(image, seen)):
                 continue
             groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
         rows: list[Row] = []

@@ -46,9 +46,14 @@ class StudyList(QWidget):
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
     def __init__(
-        self, workspace: Workspace, loader: Loader, close_all: Callable[[], object] | None = None
+        self,
+        workspace: Workspace,
+        loader: Loader,
+        close: Callable[..., object] | None = None,
+        close_all: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
+        self._close = close or workspace.close_study
         self._close_all = close_all or workspace.close_all
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
@@ -173,7 +178,7 @@ class StudyList(QWidget):
         if index.isValid():
             menu = QMenu(self)
             key = key_of(self.model.row(index).study)
-            menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(key))
+            menu.addAction(icons.icon("x"), "Close study", lambda: self._close(key))
             menu.addAction("Close all studies", self._close_all)
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
@@ -200,7 +205,7 @@ class StudyList(QWidget):
     def _close_current(self) -> None:
         index = self.view.currentIndex()
         if index.isValid():
-            self._workspace.close_study(key_of(self.model.row(index).study))
+            self._close(key_of(self.model.row(index).study))
 
 
 THUMBNAIL_PX = 112  # twice the drawn size, for dense screens

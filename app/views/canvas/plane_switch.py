@@ -9,8 +9,11 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 
 from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
+from app.imaging.space import planes
+from app.imaging.space.planes import XYZ
+from app.imaging.space.reformat import section_at, slice_at
 from app.imaging.types import Instance, Series
-from app.imaging.volume import Plane
+from app.imaging.volume import Plane, Volume
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader
@@ -44,13 +47,15 @@ class PlaneSwitch(QObject):
         self.wanted = Plane.ACQUIRED
         self.possible = _ACQUIRED_ONLY
         self._source: Series | Instance | None = None
+        self._outline: Volume | None = None  # of the source's volume, without values
+        self._looked_at: XYZ | None = None  # in the patient; each switch goes through it
+        self._planes: dict[str, Plane] = {}  # of sections, by SOP Instance UID
         self._cancel: CancelToken | None = None
         self.banner = Banner(canvas, self.cancel)
         viewport = workspace.viewport
         viewport.image_changed.connect(self._follow)
         viewport.frame_changed.connect(self._frame_changed)
         workspace.studies.changed.connect(self._follow)
-        canvas.picture_changed.connect(self._lend)
         self._follow()
 
     @property
@@ -64,8 +69,9 @@ class PlaneSwitch(QObject):
         if plane is self.wanted or source is None:
             return
         self.cancel()
+        self._looked_at = self._point_looked_at()
         if plane is Plane.ACQUIRED:
-            self._workspace.show_acquired()
+            self._show_acquired(source)
             return
         self.wanted = plane
         token = self._cancel = CancelToken()
@@ -89,25 +95,47 @@ class PlaneSwitch(QObject):
             self.banner.end()
             self.changed.emit()
 
-    def _take(self, token: CancelToken, plane: Plane, instance: Instance) -> None:
+    def _point_looked_at(self) -> XYZ | None:
+        """Return the selected finding's middle; else the last point if visible, or the view's."""
+        frame, view = self._canvas.frame, self._canvas.view_of()
+        shown = planes.frame_plane(frame) if frame is not None else None
+        if shown is None or view is None:
+            return None
+        for item in self._canvas.annotation_items():
+            if item.finding.id == self._workspace.annotations.selected and item.outline is not None:
+                path, anchor = item.outline.path, item.outline.anchor
+                middle = anchor if path.isEmpty() else path.boundingRect().center()
+                return shown.point(middle.x(), middle.y())
+        left, top, right, bottom = view.area
+        x, y = (left + right) / 2, (top + bottom) / 2
+        if self._looked_at is not None:
+            column, row, _ = shown.pixel(self._looked_at)
+            if left <= column < right and top <= row < bottom:
+                x, y = column, row
+        return shown.point(x, y)
+
+    def _show_acquired(self, source: Series | Instance) -> None:
+        point, outline = self._looked_at, self._outline
+        place = slice_at(source, outline, point) if point and outline else None
+        if place is None:
+            self._workspace.show_acquired()
+        elif isinstance(source, Instance):
+            self._workspace.show_acquired(source, place)
+        else:
+            self._workspace.show_acquired(source.instances[place])
+
+    def _take(self, token: CancelToken, plane: Plane, instance: Instance, outline: Volume) -> None:
         if token is not self._cancel:
             return  # cancelled while the answer was on its way
         self._cancel = None
         self.banner.end()
-        self.plane = plane
+        self.plane = self._planes[instance.sop_instance_uid] = plane
+        self._outline = outline
+        point = self._looked_at
+        index = instance.frames // 2 if point is None else section_at(outline, plane, point)
         window = self._canvas.shown_window
-        automatic = window is not None and window.explanation == AUTO
-        self._workspace.show_reformat(instance, None if automatic else window)
-
-    def _lend(self) -> None:
-        """Use the window of the middle section, which is seen first, for all sections.
-
-        The automatic window of the acquired image may be that of a slice with nothing but noise,
-        and a window per section would change the greys while scrolling.
-        """
-        picture = self._canvas.picture
-        if picture is not None and picture.job.instance.kind == REFORMAT and picture.window:
-            self._workspace.share_window(picture.window)
+        own = window is not None and window.explanation != AUTO and window.lut < 0
+        self._workspace.show_reformat(instance, index, window if own else None)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
@@ -121,14 +149,16 @@ class PlaneSwitch(QObject):
     def _follow(self) -> None:
         """Update plane and possible planes after the shown image has changed."""
         shown, acquired = self._workspace.viewport.instance, self._workspace.acquired
-        if shown is None or shown.kind != REFORMAT:
-            self.plane = Plane.ACQUIRED
+        self.plane = Plane.ACQUIRED
+        if shown is not None and shown.kind == REFORMAT:
+            self.plane = self._planes[shown.sop_instance_uid]
         if self._cancel is None:
             self.wanted = self.plane
         source = self._source_of(acquired)
         if source is not self._source:
             self.cancel()
             self._source = source
+            self._outline = self._looked_at = None
             self.possible = _ACQUIRED_ONLY
             if source is not None:
                 self._loader.planes(source, partial(self._learn, source))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views import wording
@@ -37,6 +38,9 @@ class AnswerView(QWidget):
         self.view.result_clicked.connect(on_result)
         self.writer = MarkdownWriter(self.view.document())
         self._layout = column(self.view, margins=(2, 0, 2, 0), parent=self)
+        self.targets: dict[str, str] = {}  # ids of the findings that the text may link to, by label
+        self.linked: dict[str, str] = {}  # those of them that exist
+        self.unknown: Collection[int] = ()
         self.note: ElidedText | None = None
         self.usage: ElidedText | None = None
 
@@ -165,6 +169,7 @@ class AnswerStream:
         self._findings: list[Finding] = []
         # The image that an earlier run was asked about is not known.
         self._image = links.shown if live else ""
+        links.keep_current(self)
         self._mark = _Position()
 
     def write(self, text: str) -> bool:
@@ -248,5 +253,15 @@ class AnswerStream:
             self._thinking.tick()
 
     def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
-        targets = self._links.targets(self._findings, self._image)
-        view.writer.set_links(targets, self._results(), unknown)
+        view.targets, view.unknown = self._links.targets(self._findings, self._image), unknown
+        self._show_links(view)
+
+    def update_links(self) -> None:
+        """Show links to those findings that exist now."""
+        for view in self.answers:
+            if isValid(view) and self._links.existing(view.targets) != view.linked:
+                self._show_links(view)
+
+    def _show_links(self, view: AnswerView) -> None:
+        view.linked = self._links.existing(view.targets)
+        view.writer.set_links(view.linked, self._results(), view.unknown)

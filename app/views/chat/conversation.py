@@ -10,6 +10,9 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QWidget
 
+from app.agent.image_reference import unsuitable_image
+from app.imaging.types import Instance
+from app.tools.pack_plan import Accepts
 from app.views.chat.run_view import RunView
 from app.views.chat.widgets import icon_label, link_button
 from app.views.icons import icon
@@ -272,7 +275,8 @@ class Invitation(QWidget):
 
     chosen = Signal(str)  # text of a suggestion
 
-    def __init__(self, suggestions: Sequence[str] = ()) -> None:
+    def __init__(self, suggestions: Sequence[tuple[str, Accepts]] = ()) -> None:
+        """`suggestions` are questions, each with the images that it suits."""
         super().__init__()
         self._head = label("", "title")
         self._text = label("", "muted", wrap=True)
@@ -283,17 +287,26 @@ class Invitation(QWidget):
         layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
         layout.addSpacing(SPACE.m)
         self.buttons: list[QPushButton] = []
-        for suggestion in (*suggestions, GENERAL_SUGGESTION):
+        self._suited: list[Accepts] = []
+        for suggestion, accepts in (*suggestions, (GENERAL_SUGGESTION, Accepts())):
             button = _Suggestion(suggestion)
             button.clicked.connect(lambda _checked=False, text=suggestion: self.chosen.emit(text))
             layout.addWidget(button)
             self.buttons.append(button)
+            self._suited.append(accepts)
         layout.addStretch(3)
-        self.set_open(False)
+        self.set_image(None)
 
-    def set_open(self, is_open: bool) -> None:
-        """Adapt the invitation's text to whether an image is open."""
-        if is_open:
+    def set_image(self, instance: Instance | None) -> None:
+        """Adapt the text and the questions offered to the open image; None if none is open."""
+        note = {
+            "kind": instance.kind if instance else "",
+            "modality": instance.get("Modality") if instance else "",
+            "body_part": instance.get("BodyPartExamined") if instance else "",
+        }
+        for button, accepts in zip(self.buttons, self._suited, strict=True):
+            button.setVisible(not unsuitable_image(accepts, note))
+        if instance is not None:
             self._head.setText("Ask about this image")
             self._text.setText(
                 "The assistant runs imaging tools on it. What they find is drawn on the image."

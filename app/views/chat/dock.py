@@ -261,7 +261,7 @@ class ChatDock(QWidget):
 
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
-        self.empty.set_open(instance is not None)
+        self.empty.set_image(instance)
         if instance is None:
             self.composer.set_about("No image open", "Ask a question…")
             return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 from weakref import WeakSet
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -68,15 +69,25 @@ class FindingChip(QAbstractButton):
         painter.end()
 
 
+class LinkedText(Protocol):
+    """A text with links to findings."""
+
+    def update_links(self) -> None:
+        """Show links to those findings that exist now."""
+        ...
+
+
 class FindingLinks:
     """Links the chat's chips and texts to findings; call `close` before the dock is destroyed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._chips: WeakSet[FindingChip] = WeakSet()
+        self._texts: WeakSet[LinkedText] = WeakSet()
         self._names: dict[str, tuple[str, str]] = {}  # finding id -> (label, SOP Instance UID)
         self._disconnect: list[Callable[[], None]] = [
             workspace.annotations.changed.connect(self._on_changed),
+            workspace.annotations.changed.connect(self._update_texts),
             workspace.annotations.selection_changed.connect(lambda _id: self._on_changed()),
         ]
 
@@ -95,6 +106,15 @@ class FindingLinks:
         self._chips.add(chip)
         self._dress(chip)
         return chip
+
+    def keep_current(self, text: LinkedText) -> None:
+        """Update the text's links whenever findings come or go."""
+        self._texts.add(text)
+
+    def existing(self, targets: Mapping[str, str]) -> dict[str, str]:
+        """Return the targets, from label to finding id, whose finding or a successor exists."""
+        there = self._workspace.annotations.get
+        return {label: key for label, key in targets.items() if there(self._current(key))}
 
     @property
     def shown(self) -> str:
@@ -167,6 +187,10 @@ class FindingLinks:
         if item is not None:
             chip.set_tint(THEME.annotation_color(item.color))
         chip.setChecked(item is not None and annotations.selected == key)
+
+    def _update_texts(self) -> None:
+        for text in tuple(self._texts):
+            text.update_links()
 
     def _on_changed(self) -> None:
         for chip in tuple(self._chips):

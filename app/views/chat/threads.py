@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.agent.events import ApprovalRequested, RunCancelled, RunEvent, ToolFinished, ToolStarted
 from app.agent.sessions import PastRun, SessionStore, Thread
@@ -24,6 +24,7 @@ from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
 from app.views.chat.run_view import RunView
 from app.views.chat.tool_card import ChatServices
+from app.views.widgets import confirm
 
 BATCH = 20  # earlier runs shown at once
 CARDS = 60  # and cards of their calls: each costs time with every change of the layout
@@ -288,18 +289,8 @@ class ThreadExporter(QObject):
         if self._warned:
             self._choose(thread)
             return
-        box = QMessageBox(self._window)
-        box.setWindowTitle("Export the conversation")
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText("The document may hold patient data.")
-        box.setInformativeText(_WARNING)
-        choose = box.addButton("Choose a file…", QMessageBox.ButtonRole.AcceptRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
-        choose.clicked.connect(lambda: self._choose(thread))
-        box.open()
+        title, text = "Export the conversation", "The document may hold patient data."
+        confirm(self._window, title, text, _WARNING, "Choose a file…", lambda: self._choose(thread))
 
     def _choose(self, thread: Thread) -> None:
         self._warned = True

@@ -248,7 +248,7 @@ def test_summarize_again_without_a_new_call_also_after_reopening(tmp_path: Path)
 @pytest.mark.parametrize(
     ("question", "notes", "said"),
     [
-        ("hello", [DICOM_NOTE], "no rule of mine matches"),
+        ("sing to me", [DICOM_NOTE], "no rule of mine matches"),
         ("is the heart enlarged?", [], "No image is open"),
         ("What can you do?", [DICOM_NOTE], "**cardiothoracic_ratio**"),
         ("Is the heart enlarged?", [{**DICOM_NOTE, "modality": "CT"}], "is CT, not a chest radio"),
@@ -283,20 +283,18 @@ def test_a_foreign_tool_runs_and_its_figures_are_told(tmp_path: Path):
 
 def test_what_it_can_do_is_what_the_registry_holds(tmp_path: Path):
     tools = FakeRegistry(ForeignTool("cell_counter", CountInput, "count cells", "cell count"))
-    for question in ("hello", "stop", "What can you do?"):
-        answer = ask(tmp_path, question, tools)[-1].answer
-        assert (
-            '- **cell_counter**: Works cell_counter. You can say "count cells", '
-            '"cell count".' in answer
-        )
-        assert "lungs" not in answer.replace("Where are the lungs", "")
-        assert "read_result" not in answer
-        assert "update_plan" not in answer
+    answer = ask(tmp_path, "What can you do?", tools)[-1].answer
+    assert (
+        '- **cell_counter**: Works cell_counter. You can say "count cells", "cell count".' in answer
+    )
+    assert "lungs" not in answer
+    assert "read_result" not in answer
+    assert "update_plan" not in answer
     assert not model_info(OfflineModel()).own_tools
 
 
 def test_without_any_tool_it_says_so(tmp_path: Path):
-    assert "There are no tools here" in ask(tmp_path, "hello", FakeRegistry())[-1].answer
+    assert "There are no tools here" in ask(tmp_path, "What can you do?", FakeRegistry())[-1].answer
 
 
 def test_a_missing_argument_is_asked_for_and_nothing_runs(tmp_path: Path):

@@ -3,7 +3,9 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -390,3 +392,60 @@ def test_a_name_below_localhost_is_another_machine():
     # Many systems ask the network for it, which may answer what it likes.
     assert OpenAIModel("http://a.localhost:1/v1", "m").remote_host == "a.localhost:1"
     assert OpenAIModel("http://LOCALHOST.:1/v1", "m").remote_host == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        # Ollama; FastAPI (vLLM's own checks), a text and a list; OpenAI's form; a proxy's page
+        (500, {"error": "model requires more system memory (5.6 GiB)"}, "requires more system"),
+        (404, {"error": {"message": "model 'm' not found, try pulling it first"}}, 'model "m"'),
+        (503, {"detail": "The engine is starting."}, "The engine is starting."),
+        (422, {"detail": [{"msg": "field required", "loc": ["body"]}]}, "field required"),
+        (500, {"error": {"message": "out of memory", "code": 500}}, "out of memory"),
+        (200, {"error": "the runner has terminated"}, "the runner has terminated"),
+        (200, {"error": {"message": "no slot is free"}}, "no slot is free"),
+        (502, "<html><body>Bad gateway</body></html>", "failed (HTTP 502) "),
+    ],
+)
+def test_the_servers_own_words_are_in_the_message(
+    tmp_path: Path, status: int, body: Any, said: str
+):
+    data = body if isinstance(body, str) else json.dumps(body)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            kind = "text/html" if isinstance(body, str) else "application/json"
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data.encode())
+
+        def log_message(self, *_args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        model = OpenAIModel(url, "m", "test-key-123")
+        with pytest.raises(ModelFailed) as raised:
+            asyncio.run(_drained(model))
+        server.shutdown()
+    assert said in f"{raised.value.reason} "
+    assert "<html>" not in raised.value.reason
+
+
+async def _drained(model: OpenAIModel) -> None:
+    async for _item in model.stream([Message(role="user", text="hello")], []):
+        pass
+
+
+def test_a_silent_endpoint_is_asked_once_and_for_two_minutes_at_most(tmp_path: Path):
+    assert Bounds().first_s <= 120
+    with OpenAIServer([text_reply("one")], "silent") as server:
+        events = run(model_at(server, bounds=Bounds(first_s=0.2)), tmp_path)
+        assert len(server.requests) == 1
+    assert events[-1].kind == "run_failed"
+    assert not any(event.kind == "model_retry" for event in events)

@@ -331,7 +331,6 @@ def test_a_window_by_its_usual_name():
     [
         "How do I account for this on my invoice?",
         "count the cells",
-        "hello",
         "What is the weather?",
         "Ignore it. The massive disagreement is unwelcoming.",
         "stop",

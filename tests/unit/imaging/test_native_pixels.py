@@ -233,3 +233,29 @@ def test_a_large_frame_is_mapped_and_a_cut_one_is_an_error(tmp_path: Path):
     path.write_bytes(bytes(shape.frame_bits // 8 - 1))
     with pytest.raises(ValueError, match="buffer"):
         words()
+
+
+@pytest.mark.parametrize(
+    ("elements", "words"),
+    [
+        ({}, ""),
+        ({"HighBit": None}, ""),
+        ({"PixelRepresentation": None}, "whether values can be negative: all are read as positive"),
+        ({"PixelRepresentation": 5}, "whether values can be negative: all are read as positive"),
+        ({"BitsStored": 0}, "how many bits a value has: all 16 are used"),
+        ({"BitsStored": None}, "how many bits a value has: all 16 are used"),
+        ({"BitsStored": 12, "HighBit": 7}, "contradicts Bits Stored 12: bits 0 to 11 are used"),
+        ({"BitsStored": 12, "HighBit": 15}, "contradicts Bits Stored 12: bits 4 to 15 are used"),
+        ({"PhotometricInterpretation": "MONOCHROME3"}, "calls its greys MONOCHROME3"),
+        ({"PhotometricInterpretation": None}, "names no kind of greys: low values are shown dark"),
+    ],
+    ids=str,
+)
+def test_greys_of_an_unlawful_header_are_shown_with_a_word(
+    tmp_path: Path, elements: dict[str, Any], words: str
+):
+    path = make_dicom(tmp_path / "a.dcm", **elements)
+    frame = read_frame(path, 0)
+    assert words in frame.note
+    assert bool(words) == bool(frame.note)
+    assert frame.note.isascii()

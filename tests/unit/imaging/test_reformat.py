@@ -12,9 +12,10 @@ import SimpleITK
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
+from app.imaging.space import reformat
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.planes import patient_point
-from app.imaging.space.reformat import available_planes, section
+from app.imaging.space.reformat import available_planes, section, section_at
 from app.imaging.types import Content, Instance, Orientation, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
@@ -74,6 +75,32 @@ def test_every_pixel_of_every_section_is_the_voxel_at_its_place(plane: Plane):
                 assert frame.stored[y, x] == volume.voxels[k, j, i]
                 seen.append(int(frame.stored[y, x]))
         assert sorted(seen) == list(range(60))
+
+
+@pytest.mark.parametrize("plane", SECTIONS)
+def test_the_section_at_a_point_and_the_slice_there_are_those_that_hold_it(plane: Plane):
+    for cosines in ORIENTATIONS:
+        volume = numbered_volume(cosines)
+        series = Series("1", "", "MR", 1, ())
+        for index in range(3):
+            frame = section(volume, plane, index)
+            inside = patient_point(frame, 1, 2)
+            assert inside is not None
+            assert section_at(volume, plane, inside) == index
+            k = int(np.argwhere(volume.voxels == frame.stored[2, 1])[0][0])
+            assert reformat.slice_at(series, volume, inside) == volume.slices[k]
+
+
+def test_the_slice_at_a_point_is_found_where_the_volume_was_resampled(
+    decoder: Decoder, shared_data: Path
+):
+    series = series_in(decoder, shared_data / "series/ct-head")
+    volume = decoder.volume(series).result(60)
+    assert not volume.slices
+    for place in (0, 3, 15, 27):
+        there = patient_point(decoder.frame(series.instances[place]).result(60), 100, 200)
+        assert there is not None
+        assert reformat.slice_at(series, volume, there) == place
 
 
 @pytest.mark.parametrize("plane", SECTIONS)

@@ -262,3 +262,24 @@ def test_a_pipe_that_took_the_files_place_is_not_waited_for(
     monkeypatch.setattr(type(path), "stat", lambda self, **_: looked)
     with pytest.raises(FileProblem, match="device or a pipe"):
         sources.open_file(path)
+
+
+def test_two_members_read_in_turn_are_inflated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = random.Random(1).randbytes(200_000)
+    path = archive(tmp_path / "a.zip", {"IM1": data, "IM2": data})
+    inflated: list[str] = []
+    inflate = archives.Archive.inflate
+
+    def counted(self: archives.Archive, info: zipfile.ZipInfo) -> object:
+        inflated.append(info.filename)
+        return inflate(self, info)
+
+    monkeypatch.setattr(archives.Archive, "inflate", counted)
+    for start in range(0, len(data), 50_000):
+        for name in ("IM1", "IM2"):
+            with sources.open_file(path / name) as file:
+                file.seek(start)
+                assert file.read(100) == data[start : start + 100]
+    assert inflated == ["IM1", "IM2"]

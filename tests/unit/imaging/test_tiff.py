@@ -408,3 +408,12 @@ def test_the_real_ones(shared_data: Path):
         with Image.open(path) as witness:
             pixels = np.atleast_3d(np.asarray(witness))
         np.testing.assert_array_equal(read_frame(path, 0).stored, pixels[..., 0])
+
+
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_one_end_of_an_imagej_range_makes_no_window(tmp_path: Path, end: str):
+    path = tmp_path / "a.tif"
+    pixels = np.arange(256, dtype=np.uint16).reshape(16, 16)
+    value = -5.0 if end == "min" else 50.0
+    tifffile.imwrite(path, pixels, imagej=True, metadata={end: value})
+    assert read_frame(path, 0, 0).voi.windows == ()

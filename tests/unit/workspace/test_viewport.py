@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +44,18 @@ def test_a_late_error_does_not_replace_a_newer_image(cine: Instance):
 
 
 def test_scrolling_keeps_the_window_and_another_image_gets_its_own(cine: Instance):
+    """Coming back brings the window back; turns are not, since each view must say its sides."""
     viewport = Viewport()
     viewport.show(cine)
-    viewport.set_display(Display(Window(40, 400), invert=True))
+    viewport.set_display(Display(Window(40, 400), invert=True, flip_h=True))
     viewport.scroll_to(3)
     assert viewport.display.window == Window(40, 400)
+    viewport.show(replace(cine, path=Path("/images/other.dcm")))
+    assert viewport.display == Display()
+    viewport.show(cine)
+    assert viewport.display == Display(Window(40, 400), invert=True)
+    viewport.reset_display()
+    viewport.show(None)
     viewport.show(cine)
     assert viewport.display == Display()
 

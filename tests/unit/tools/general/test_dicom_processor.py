@@ -267,3 +267,25 @@ def test_damaged_window_values_are_ignored(bench: Bench):
     result, picture = run(bench)
     assert picture.max() > picture.min()
     assert result.metadata["WindowWidth"] > 0
+
+
+@pytest.mark.parametrize(
+    ("header", "age"),
+    [
+        ({"PatientAge": "063Y", "PatientBirthDate": "19000101", "StudyDate": "20240517"}, "063Y"),
+        ({"PatientBirthDate": "19610518", "StudyDate": "20240517"}, "062Y"),
+        ({"PatientBirthDate": "19610517", "StudyDate": "20240517"}, "063Y"),
+        ({"PatientBirthDate": "20240118", "StudyDate": "20240517"}, "003M"),
+        ({"PatientBirthDate": "20250118", "StudyDate": "20240517"}, None),
+        ({"StudyDate": "20240517"}, None),
+    ],
+)
+def test_the_age_is_the_headers_or_that_between_birth_and_study(
+    bench: Bench, header: dict[str, str], age: str | None
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", gradient(), SliceThickness="5", **header))
+    metadata = run(bench)[0].metadata
+    assert metadata["PatientAge"] == age
+    assert metadata["SliceThickness"] == "5"
+    assert metadata["WindowAsked"] is False
+    assert run(bench, window_center=40, window_width=400)[0].metadata["WindowAsked"] is True

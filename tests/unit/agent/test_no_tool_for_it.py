@@ -1,0 +1,243 @@
+"""Questions that no tool answers are answered by what is so, and start nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.answers.result_summaries import direct_answer
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
+from app.agent.messages import Message
+from app.agent.planning import Intent, NoRule, Planner, Reply, Scene, ToolPlan, schema_of
+from app.agent.sessions import Thread
+from app.tools.general.general_plan import PLAN, WORDINGS
+from tests.routing.table import SCENES, registry_of
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    collect,
+    ok,
+    pack,
+    request,
+)
+
+
+def read(question: str, scene: str = "cxr_dicom", **changes: Any) -> Intent:
+    registry = registry_of("chest")
+    return Planner(registry.plans).interpret(
+        question, Scene(SCENES[scene], schemas(), plans=registry.plans, **changes)
+    )
+
+
+def schemas() -> Any:
+    return {tool.spec.name: schema_of(tool) for tool in registry_of("chest").all()}
+
+
+def ask(folder: Path, question: str, tools: FakeRegistry | None = None, **changes: Any) -> Any:
+    plans = registry_of("chest").plans
+    loop = AgentLoop(OfflineModel(plans), tools or pack(), plans=plans)
+    return asyncio.run(collect(loop, request(folder, question, **changes)))
+
+
+@pytest.mark.parametrize("scene", ["cxr_dicom", "ct_dicom", "cxr_png"])
+@pytest.mark.parametrize(
+    ("question", "key"),
+    [
+        ("set a lung window", "**Window**"),
+        ("Set the window to 40/400", "**Window**"),
+        ("make it brighter", "**Window**"),
+        ("Stelle ein Lungenfenster ein", "**Window**"),
+        ("invert the image", "**I**"),
+        ("hide the heart", "**Hide all findings**"),
+        ("Can you please hide the overlay?", "**Hide all findings**"),
+        ("Herz ausblenden", "**Hide all findings**"),
+        ("zoom to the left lung", "**+**"),
+        ("rotate the image", "**[**"),
+        ("flip it", "**H**"),
+        ("make the heart bigger", "**+**"),
+        ("is the image inverted?", "**I**"),
+        ("scroll to the last image", "**Page Down**"),
+        ("go to slice 20", "**Page Down**"),
+        ("show the coronal view", "**C**"),
+        ("reset the view", "**R**"),
+        ("measure the distance", "**L**"),
+        ("which key inverts the image?", "**F1**"),
+    ],
+)
+def test_the_assistant_says_that_it_cannot_work_the_viewer_and_names_the_key(
+    question: str, key: str, scene: str
+):
+    intent = read(question, scene)
+    assert intent.wanted == ()
+    assert isinstance(intent.plan, Reply)
+    assert intent.plan.text.startswith("I cannot work the viewer. ")
+    assert key in intent.plan.text
+    assert "\n" not in intent.plan.text
+
+
+def test_no_goal_is_reached_where_nothing_was_hidden(tmp_path: Path):
+    events = ask(tmp_path, "hide the heart")
+    assert not [event for event in events if event.kind in ("tool_started", "plan_updated")]
+    both = ask(tmp_path, "segment the lungs and hide the heart")
+    assert [event.tool for event in both if event.kind == "tool_started"]
+    goals = [event for event in both if event.kind == "plan_updated" and event.goal]
+    assert [(event.goal, event.goal_why[:24]) for event in goals] == [
+        ("incomplete", "I cannot work the viewer")
+    ]
+    assert "**Hide all findings**" in both[-1].answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "could a nodule hide behind the heart?",
+        "score the findings, then turn it into a report",
+        "convert it with window center 50 and width 350",
+        "set the window to 40/400 and export it as png",
+        "is the patient rotated? is the heart enlarged?",
+    ],
+)
+def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(question: str):
+    intent = read(question)
+    assert isinstance(intent.plan, ToolPlan)
+    assert intent.viewer == ""
+    assert intent.wanted
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "CURB-65 score",
+        "What is his CURB-65 score?",
+        "CHA2DS2-VASc",
+        "Wells score?",
+        "which test next?",
+        "Which imaging should I order next?",
+        "what are the radiology reports of this patient?",
+        "Show me the old reports of this patient",
+        "What does the last report say?",
+        "Is there a report already?",
+    ],
+)
+def test_what_needs_more_than_the_image_starts_no_tool(question: str):
+    intent = read(question)
+    assert intent.wanted == ()
+    assert not isinstance(intent.plan, ToolPlan)
+
+
+@pytest.mark.parametrize("question", ["write the report", "What is the score for pneumonia?"])
+def test_a_report_and_a_score_of_this_image_are_still_made(question: str):
+    assert read(question).wanted
+
+
+@pytest.mark.parametrize("question", ["hello", "Hi there!", "Guten Morgen", "thank you very much"])
+def test_a_greeting_is_answered_by_a_greeting(question: str):
+    plan = read(question).plan
+    assert isinstance(plan, Reply)
+    assert "rule" not in plan.text
+    assert len(plan.text) < 80
+
+
+def test_a_question_that_no_rule_matches_gets_no_list_of_code_names():
+    plan = read("what should I cook tonight?").plan
+    assert isinstance(plan, NoRule)
+    text = plan.text
+    assert "no rule of mine matches" in text
+    assert "_" not in text
+
+
+def test_why_it_is_not_reliable_is_answered_by_the_warnings(tmp_path: Path):
+    measured = ok("Measured.", {"ratio": 0.5, "warnings": ["the film is rotated"]})
+    tools = FakeRegistry(FakeTool("cardiothoracic_ratio", ImageInput, measured))
+    thread = Thread.in_memory()
+    ask(tmp_path, "Is the heart enlarged?", tools, thread=thread)
+    events = ask(tmp_path, "why is it not reliable?", tools, thread=thread)
+    assert not [event for event in events if event.kind == "tool_started"]
+    assert "the film is rotated [1]" in events[-1].answer
+    assert "Heart size" not in events[-1].answer
+    again = ask(tmp_path, "can I trust this?", tools, thread=thread)[-1].answer
+    assert "the film is rotated [1]" in again
+    fresh = ask(tmp_path, "why is it not reliable?", tools)[-1].answer
+    assert "no tool has run in this conversation" in fresh
+
+
+def test_what_it_can_do_names_tools_by_title_and_says_which_lack_a_model():
+    plan = read("what can you do?", lacks=lambda name: name == "chest_xray_expert").plan
+    assert isinstance(plan, Reply)
+    text = plan.text
+    assert "chest_xray" not in "".join(line.split(":")[0] for line in text.splitlines())
+    ready, missing = text.split("Not ready, as a model is not installed (Tools > Models):")
+    tools = {tool.spec.name: tool.spec.title for tool in registry_of("chest").all()}
+    assert f"**{tools['cardiothoracic_ratio']}**" in ready
+    assert "chest_xray_expert" in tools
+    assert f"**{tools['chest_xray_expert']}**" in missing
+    assert missing.count("**") == 2
+
+
+HEADER = {
+    "PatientAge": "063Y",
+    "PatientSex": "F",
+    "StudyDate": "20240517",
+    "Modality": "CT",
+    "SliceThickness": "5.0",
+    "PixelSpacing": [0.5, 0.5],
+    "Rows": 512,
+    "Columns": 256,
+    "NumberOfFrames": 1,
+    "ViewPosition": None,
+    "WindowCenter": 40.0,
+    "WindowWidth": 400.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what is the slice thickness?", "**Slice thickness:** 5.0 mm."),
+        ("Wie dick sind die Schichten?", "**Slice thickness:** 5.0 mm."),
+        ("how old is the patient?", "**Age of the patient:** 63 years, at the time of the study."),
+        ("Wie alt ist der Patient?", "**Age of the patient:** 63 years"),
+        ("is it a man or a woman?", "**Sex of the patient:** F."),
+        ("when was it taken?", "**Study date:** 2024-05-17."),
+        ("how old is this film?", "**Study date:** 2024-05-17."),
+        ("what is the pixel spacing?", "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns)"),
+        ("what is the matrix size?", "**Matrix:** 256 x 512 pixels"),
+        ("what modality is this?", "**Modality:** CT."),
+        ("which view is this?", "**View:** the file does not give it."),
+        ("is this PA or AP?", "**View:** the file does not give it."),
+        ("what is the window level?", "**Window:** centre 40, width 400."),
+        ("which hospital?", "All that the header says is listed under Attributes (Ctrl+2)."),
+    ],
+)
+def test_facts_of_the_header_are_answered_first(question: str, said: str):
+    intent = read(question)
+    assert "dicom_processor" in intent.wanted
+    message = Message(
+        role="tool",
+        tool="dicom_processor",
+        ok=True,
+        data={"output": {"image_path": "a.png"}, "metadata": HEADER},
+        evidence=1,
+    )
+    lines = [
+        line
+        for wording in WORDINGS
+        if wording.kind in intent.kinds
+        for line in direct_answer(wording, message, intent.targets)
+    ]
+    assert [line.replace(" [1]", "")[: len(said)] for line in lines] == [said]
+    assert all(" [1]" in line for line in lines if line.startswith("**"))
+
+
+def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Path):
+    wording = next(item for item in PLAN.wordings if item.tool == "dicom_processor")
+    assert wording.lines is not None
+    lines = wording.lines({"image_path": "a.png"}, {**HEADER, "WindowAsked": True})
+    text = " ".join(line.text for line in lines)
+    assert "The image in the viewer keeps its own" in text
+    assert "what the viewer shows" not in text
