@@ -60,7 +60,7 @@ class Message(BaseModel):
         ok: For a tool message: whether the call succeeded.
         data: For a tool message: {"summary", "output", "metadata"} as objects (not JSON text).
         images: For a user message: notes on the images that were open, the current one first
-            ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames"}).
+            ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames", "patient"}).
         pictures: For a user message: the pictures shown to a model that accepts images.
         identifiers: For a user message: names, ids and dates of the patients whose images were open
             then, to be removed from everything sent to a remote model, in later questions too.

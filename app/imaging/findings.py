@@ -94,6 +94,7 @@ class Finding:
         approximate: Whether `value` is to be marked as approximate.
         group: Findings with the same non-empty group belong together, e.g. the two lines of the
             cardiothoracic ratio.
+        corrected: Whether the user has moved points of what a tool found.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Finding:
     description: str = ""
     approximate: bool = False
     group: str = ""
+    corrected: bool = False
 
 
 def new_id() -> str:

@@ -24,6 +24,7 @@ from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import projections
+from app.imaging.studies.patients import Identity, conflict, identity_of
 from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
 from app.tools import picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
@@ -92,6 +93,19 @@ class FrameSource(Protocol):
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
         """Return a future of the decoded frame."""
         ...
+
+
+def _patient_numbers(images: Sequence[OpenImage]) -> list[int]:
+    """Return a number from 1 for each image's patient, the same where no identity contradicts."""
+    known: list[Identity] = []
+    numbers: list[int] = []
+    for image in images:
+        one = identity_of(image.instance)
+        same = next((n for n, other in enumerate(known) if not conflict(one, other)), len(known))
+        if same == len(known):
+            known.append(one)
+        numbers.append(same + 1)
+    return numbers
 
 
 class RunImages:
@@ -216,7 +230,12 @@ class RunImages:
         Args:
             remote: Whether the model runs on another machine: the notes then give ids in place of
                 paths, since folder and file names often contain patients' names.
+
+        Returns:
+            Of the images, those of a patient other than the current image's have a number of that
+            patient, from 2.
         """
+        opened = self._opened[:_MOST_NOTES]
         return [
             {
                 "id": image.id,
@@ -229,8 +248,9 @@ class RunImages:
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
+                **({"patient": number} if number > 1 else {}),
             }
-            for image in self._opened[:_MOST_NOTES]
+            for image, number in zip(opened, _patient_numbers(opened), strict=True)
         ]
 
     def used(self) -> list[dict[str, Any]]:

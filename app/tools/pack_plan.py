@@ -269,6 +269,8 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
+        alone: For a tool that needs several images: the clause that says that no other open image
+            is one for it ("no prior is open").
     """
 
     tool: str
@@ -290,6 +292,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
+    alone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +316,23 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True)
+class StatementWords:
+    """Words by which a statement about an image is recognised, and the tools that can support it.
+
+    A result of any tool that itself contains such a word supports the statement as well.
+
+    Attributes:
+        words: The words, as in `QuestionKind.words`.
+        tools: Tools whose results support it, whatever their words.
+        judges: Whether it judges something: a tool's `judgement` or `reliable` may forbid that.
+    """
+
+    words: tuple[str, ...]
+    tools: tuple[str, ...] = ()
+    judges: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PackPlan:
     """The plan of one pack: which questions its tools answer, and how results are worded.
 
@@ -331,6 +351,7 @@ class PackPlan:
         disagreements: A function that returns the contradictions between results.
         caveats: Words that mark a warning as being about the image and not about a single call
             ("mirrored"): such a warning is repeated below every answer about that image.
+        statements: What a model's answer may say of an image, and the tools that can support it.
         suggestions: Questions that the window offers before the first one is asked.
         suggested_for: The images for which it offers them.
         marked_question: The question that is asked when the user chooses, in the menu of a mark, to
@@ -347,6 +368,7 @@ class PackPlan:
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     caveats: tuple[str, ...] = ()
+    statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()
     suggested_for: Accepts = Accepts()
     marked_question: str = ""
@@ -358,6 +380,7 @@ class Plans:
     def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
         self.packs = tuple(packs)
         self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)
+        self.statements = tuple(item for pack in self.packs for item in pack.statements)
         self._rules: Mapping[str, ToolRule] = {
             rule.tool: rule for pack in self.packs for rule in pack.tools
         }

@@ -25,7 +25,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
             ("Drag at the right edge", "through the series"),
             ("Double click", "fit to the window"),
             ("Click on a finding", "select it"),
-            ("Drag a drawn point, a label", "move it"),
+            ("Drag a point, a label", "move it; a tool's finding is selected first"),
         ),
     ),
     (

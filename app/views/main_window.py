@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QByteArray,
+    QEvent,
+    QObject,
+    QPoint,
+    QRect,
+    QSettings,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QCloseEvent,
     QFontMetrics,
@@ -109,8 +120,14 @@ class MainWindow(QMainWindow):
         )
         self.setWindowTitle(TITLE)
         self.setDockNestingEnabled(True)
-        self.setMinimumSize(820, 480)
+        self.setMinimumSize(820, 420)
         self.resize(1440, 900)
+        if not offscreen:
+            # Room for the frame, which is not known yet.
+            room = self.screen().availableGeometry().adjusted(10, 40, -10, -10)
+            frame = QRect(QPoint(), self.size().boundedTo(room.size()))
+            frame.moveCenter(room.center())
+            self.setGeometry(frame)
         self._make_center()
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
@@ -122,6 +139,7 @@ class MainWindow(QMainWindow):
         self.layers_panel = LayersPanel(workspace, self.layer_loading)
         self._arrangement = self._make_docks()
         self.docks = self._arrangement.by_name
+        self.study_list.series_clicked.connect(self.documents.focus_page)
         self.study_list.over_images.connect(self.layer_loading.open_object)
         self.documents.report.over_images.connect(self.layer_loading.open_object)
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
@@ -310,10 +328,26 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._layout_file is None or not self._layout_file.exists():
-            QTimer.singleShot(0, self, self._arrangement.default_sizes)
-        self.canvas.setFocus()
+        if not event.spontaneous():  # as it is when a minimised window comes back
+            new = self._layout_file is None or not self._layout_file.exists()
+            QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
+            self.canvas.setFocus()
         freeze_startup_objects()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrangement.widen()
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
+        """Move the focus to the next or previous widget, or to the image if its owner was hidden.
+
+        Qt would choose the next button, which may close a panel, and Space would press it.
+        """
+        focus = self.focusWidget()
+        if focus is not None and not focus.isVisible() and self.documents.isVisible():
+            self.documents.focus_page()
+            return True
+        return super().focusNextPrevChild(next)
 
     def quit(self) -> None:
         """Close the window without a question."""
@@ -351,7 +385,7 @@ class MainWindow(QMainWindow):
 
 
 def _measurements(findings: Sequence[Finding]) -> str:
-    return f"{counted(len(findings), 'measurement', 'measurements')} made by hand"
+    return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
 
 
 class _Center(QSplitter):
@@ -461,6 +495,7 @@ LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are 
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
+_DOCK_WIDTHS = {"Studies": 290, "Attributes": 420, "Findings": 290, "Layers": 290, "Assistant": 400}
 _DOCK_ICONS = {
     "Studies": ("panel-left", "Ctrl+1"),
     "Attributes": ("table-properties", "Ctrl+2"),
@@ -478,14 +513,15 @@ class WindowDocks(QObject):
         super().__init__(window)
         self._window = window
         self._middle = middle
-        self._alone = 0  # px that the studies have without the attributes beside them
+        self._widths = dict(_DOCK_WIDTHS)  # px that each dock has where there is room
+        self._started = False
         self.titles: dict[str, PanelTitle] = {}
         self.by_name = {
             name: self._dock(name, panels[name]) for name in _DOCK_ICONS if name in panels
         }
         self._arrange()
-        for name in ("Studies", "Attributes"):
-            self.by_name[name].installEventFilter(self)
+        for dock in self.by_name.values():
+            dock.installEventFilter(self)
 
     def _dock(self, name: str, widget: QWidget) -> QDockWidget:
         dock = QDockWidget(name, self._window)
@@ -510,8 +546,32 @@ class WindowDocks(QObject):
         window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
         docks["Layers"].hide()  # until an image has any
 
-    def default_sizes(self) -> None:
-        """Set the default dock sizes; call once the window is shown, if no layout was restored."""
+    def start(self, *, default: bool) -> None:
+        """Set the default dock sizes, or keep the restored ones; call once the window is shown."""
+        self._started = True
+        if default:
+            self._default_sizes()
+        elif self._window.width() >= _NARROW_WINDOW and self.by_name["Attributes"].isHidden():
+            shown = {name: dock for name, dock in self.by_name.items() if dock.isVisible()}
+            self._widths |= {name: dock.width() for name, dock in shown.items()}
+
+    def widen(self) -> None:
+        """Give docks the width back that a narrow window took, as far as there is room."""
+        window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
+        spare = self._middle.width() - NARROW_MIDDLE
+        if not self._started or spare <= 0:
+            return
+        columns = {
+            dock.x(): (dock, self._widths[name] - dock.width())
+            for name, dock in self.by_name.items()
+            if dock.isVisible() and not dock.isFloating() and window.dockWidgetArea(dock) in sides
+        }
+        narrowed = [(dock, missing) for dock, missing in columns.values() if missing > 0]
+        share = min(1.0, spare / max(1, sum(missing for _, missing in narrowed)))
+        widths = [dock.width() + int(missing * share) for dock, missing in narrowed]
+        window.resizeDocks([dock for dock, _ in narrowed], widths, _ACROSS)
+
+    def _default_sizes(self) -> None:
         docks, resize = self.by_name, self._window.resizeDocks
         resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
@@ -529,15 +589,16 @@ class WindowDocks(QObject):
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        studies, attributes = self.by_name["Studies"], self.by_name["Attributes"]
-        if watched is studies and event.type() == QEvent.Type.Resize and attributes.isHidden():
-            self._alone = studies.width()
+        attributes = self.by_name["Attributes"]
+        dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QDockWidget) and dragged:
+            self._widths[watched.windowTitle()] = watched.width()
         # Not when the window is shown, whose layout is restored; a floating dock needs no room.
         if watched is attributes and self._window.isVisible() and not attributes.isFloating():
             if event.type() == QEvent.Type.ShowToParent:
                 self._make_room()
             elif event.type() == QEvent.Type.HideToParent:
-                self._resize({"Studies": self._alone or self._default_studies}, _ACROSS)
+                self._resize({"Studies": self._widths["Studies"]}, _ACROSS)
         return False
 
     def _make_room(self) -> None:

@@ -166,6 +166,7 @@ def _leave_after(notice: Notice, delay_ms: int) -> None:
     timer.start()
 
 
+LOW = 380  # px of the canvas below which the start page has no picture
 PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
@@ -188,8 +189,9 @@ class Placeholder(QWidget):
         waiting = IconLabel("loader-circle", 28, THEME.text_faint)
         broken = IconLabel("image-off", 36, THEME.error)
         self._pages = QStackedLayout(self)
+        self._mark = IconLabel("sightline", 72)
         for page in (
-            _begin_page(actions),
+            _begin_page(self._mark, actions),
             _page(waiting, label("Loading…", "muted")),
             _page(broken, label("This image cannot be shown", "title"), self.error_text),
         ):
@@ -226,6 +228,7 @@ class Placeholder(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._canvas and event.type() == QEvent.Type.Resize:
             self.setGeometry(self._canvas.rect())
+            self._mark.setVisible(self.height() >= LOW)  # the buttons need the room
         return False
 
 
@@ -235,7 +238,7 @@ def _page(*parts: QWidget) -> QWidget:
     return page
 
 
-def _begin_page(actions: list[Action]) -> QWidget:
+def _begin_page(mark: QWidget, actions: list[Action]) -> QWidget:
     buttons = _Buttons(
         [
             push_button(text, run, primary=number == 0, icon_name="" if number else "folder-open")
@@ -248,7 +251,7 @@ def _begin_page(actions: list[Action]) -> QWidget:
         "Images stay on this computer."
     )
     return _page(
-        IconLabel("sightline", 72),
+        mark,
         label("Open a study to begin", "heading"),
         label(hint, "muted", wrap=True),
         buttons,

@@ -13,6 +13,7 @@ NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
 VOI_LUT = "VOI LUT"
 BY_HAND = "Measured by hand"
 MARKED = "Marked by hand"
+CORRECTED = "corrected by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
 REGION_SPACING = "Each region has its own scale: lengths in px across them"
@@ -145,4 +146,5 @@ def maker_text(finding: Finding) -> str:
         return MARKED
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()
-    return DOT.join(one_line(part) for part in (tool, made.model) if part)
+    corrected = CORRECTED if finding.corrected else ""
+    return DOT.join(one_line(part) for part in (tool, made.model, corrected) if part)

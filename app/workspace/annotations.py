@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from app.imaging.findings import Finding, Mask
+from app.imaging.findings import Finding, Mask, Polyline
 from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
+from app.workspace import drawing
 from app.workspace.commands import Command, CommandStack
 from app.workspace.signals import Signal
 
@@ -57,7 +58,8 @@ class Annotations:
         """Add findings from a tool as one undoable step.
 
         They replace findings from an earlier run of the same tool on the same image with the same
-        label, unless both are masks that do not overlap: such masks outline different things.
+        label, unless the user has corrected those, or both are masks that do not overlap: such
+        masks outline different things.
         """
         if not findings:
             return
@@ -67,7 +69,7 @@ class Annotations:
         for finding in findings:
             made.setdefault(_same(finding), []).append(finding)
         for finding_id, item in before.items():
-            newer = made.get(_same(item.finding), ())
+            newer = () if item.finding.corrected else made.get(_same(item.finding), ())
             if any(not _apart(item.finding, finding) for finding in newer):
                 del after[finding_id]
         for finding in findings:
@@ -75,15 +77,21 @@ class Annotations:
         self._push(label or f"Add {len(findings)} findings", before, after)
 
     def put(self, finding: Finding, label: str) -> None:
-        """Add or change a finding drawn by the user, as one undoable step.
+        """Add or change a finding drawn or corrected by the user, as one undoable step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image.
+        many lengths on one image. The other findings of a corrected line's group, whose joint
+        figures rest on it, say that they are of before.
         """
         before = dict(self._items)
+        after = dict(before)
+        if finding.corrected and finding.group and isinstance(finding.geometry, Polyline):
+            for key, item in before.items():
+                if item.finding.group == finding.group:
+                    after[key] = replace(item, finding=drawing.beside_corrected(item.finding))
         known = before.get(finding.id)
         color = known.color if known else self._colors.take(finding.label)
-        after = before | {finding.id: Annotation(finding, color)}
+        after[finding.id] = Annotation(finding, color)
         self._push(label, before, after)
 
     def remove(self, finding_ids: Iterable[str]) -> None:

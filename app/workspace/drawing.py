@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.imaging.findings import XY, Box, Finding, Point, Polyline, Provenance, new_id
+from app.imaging.findings import XY, Box, Finding, Point, Polygon, Polyline, Provenance, new_id
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
@@ -23,6 +23,9 @@ OUTSIDE = "mark_outside"
 
 POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
 """Number of points that each tool needs."""
+
+MOST_POINTS = 64
+"""Number of points of a line or outline above which they cannot be moved one by one."""
 
 DRAGGED = (RULER, BOX)
 """Tools used with a single drag; a click without a drag selects a finding instead."""
@@ -55,8 +58,9 @@ def is_measurement(finding: Finding) -> bool:
 
 
 def holds_measurement(finding: Finding) -> bool:
-    """Return whether the user measured something by a finding: a length, an angle or a box."""
-    return by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
+    """Return whether a finding is a length, angle or box by the user, or corrected by them."""
+    made = by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
+    return made or finding.corrected
 
 
 def verb(tool: str) -> str:
@@ -65,15 +69,13 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points that the user can move; () for a finding made by a tool.
+    """Return the points that the user can move; () for a mask, a heatmap or a long contour.
 
     A box has four such points: its corners, clockwise from the top left.
     """
-    if not by_hand(finding):
-        return ()
     match finding.geometry:
-        case Polyline(points):
-            return points
+        case Polyline(points) | Polygon(points):
+            return points if len(points) <= MOST_POINTS else ()
         case Box(x0, y0, x1, y1):
             return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
         case Point(x, y):
@@ -165,13 +167,52 @@ def _size(frame: Frame, box: Box) -> str:
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a drawing with point number `place` moved to `to`; a box keeps the opposite corner."""
+    """Return a finding with point number `place` moved to `to`; a box keeps the opposite corner.
+
+    A finding that a tool made keeps its id, label and maker and is marked as corrected. A length is
+    measured anew; its score and other figures belonged to the shape before.
+    """
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
         points = [points[(place + 2) % 4], to]
     else:
         points[place] = to
-    return draw(finding.provenance.tool, frame, points, finding.id)
+    if by_hand(finding):
+        return draw(finding.provenance.tool, frame, points, finding.id)
+    value, units = None, ""
+    kept = tuple(_inside(frame, point) for point in points)
+    match finding.geometry:
+        case Box():
+            shape = _box(frame, *points)
+        case Point():
+            shape = Point(*kept[0])
+        case Polygon():
+            shape = Polygon(kept)
+        case _:
+            shape = Polyline(kept)
+            if finding.value is not None and len(kept) == POINTS[RULER]:
+                _label, value, units, _note = _length(frame, kept)
+    return replace(
+        _before(finding, "Corrected by hand"),
+        geometry=shape,
+        value=value,
+        units=units,
+        score=None,
+        approximate=False,
+        corrected=True,
+    )
+
+
+def beside_corrected(finding: Finding) -> Finding:
+    """Return a finding whose figures may rest on one that the user has corrected."""
+    return _before(finding, "A line beside it was corrected by hand")
+
+
+def _before(finding: Finding, happened: str) -> Finding:
+    own = finding.description
+    known = finding.corrected or own.startswith(happened)
+    text = f"{happened}. Before: {own}" if own else f"{happened}."
+    return finding if known else replace(finding, description=text)
 
 
 def _inside(frame: Frame, point: XY) -> XY:

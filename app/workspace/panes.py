@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.imaging.types import Instance
 from app.workspace.signals import Signal
 
 
@@ -22,6 +23,8 @@ class Pane:
         tool: Name of the tool that shows the picture.
         options: The tool's options: figsize, cmap.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
+        instance: The image whose content the picture shows, for its patient and date; None if
+            unknown.
     """
 
     path: Path
@@ -30,6 +33,16 @@ class Pane:
     tool: str
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     sop_instance_uid: str = ""
+    instance: Instance | None = field(default=None, compare=False)
+
+    @property
+    def sides(self) -> tuple[str, str, str, str]:
+        """Patient letters at the (left, right, top, bottom) edges, "" where unknown."""
+        given: Any = self.options.get("sides")
+        if not isinstance(given, list) or len(given) != 4:
+            return "", "", "", ""
+        left, right, top, bottom = (str(one)[:3] for one in given)
+        return left, right, top, bottom
 
 
 class Panes:
@@ -58,9 +71,9 @@ class Panes:
         self._panes.append(pane)
         self.changed.emit()
 
-    def source_of(self, path: Path) -> str:
-        """Return the UID of the image that an open picture was made from, or "" if unknown."""
-        return next((pane.sop_instance_uid for pane in self._panes if pane.path == path), "")
+    def of_picture(self, path: Path) -> Pane | None:
+        """Return the pane that shows a file, or None."""
+        return next((pane for pane in self._panes if pane.path == path), None)
 
     def close(self, pane: Pane) -> None:
         """Close a pane."""

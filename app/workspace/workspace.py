@@ -80,6 +80,18 @@ class Workspace:
         found = self.studies.with_uid(sop_instance_uid)
         return found or self._reformats.get(sop_instance_uid, (None,))[0]
 
+    def is_same_patient(self, one: Instance, other: Instance) -> bool:
+        """Return whether two open images are of one study, or have the same Patient ID."""
+        studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]
+        patient = one.get("PatientID")
+        same_id = bool(patient) and patient == other.get("PatientID")
+        return same_id or (studies[0] is not None and studies[0] is studies[1])
+
+    def _acquired_of(self, image: Instance) -> Instance:
+        """Return the image that sections were made from; any other image is returned unchanged."""
+        known = self._reformats.get(image.sop_instance_uid)
+        return known[1][0] if known else image
+
     def show_image(self, ref: ImageRef) -> None:
         """Show an image, if it is open: scroll to its frame, or show its instance."""
         shown = self.viewport.instance
@@ -114,8 +126,7 @@ class Workspace:
 
     def scale_source(self, instance: Instance) -> Series | Instance:
         """Return the series, multi-frame image or lone image whose frames share one grey scale."""
-        if instance.kind == REFORMAT:
-            instance = self._reformats[instance.sop_instance_uid][1][0]
+        instance = self._acquired_of(instance)
         alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
         if alone or instance.frames > 1:
             return instance
@@ -278,14 +289,21 @@ class Workspace:
     def _pane(self, tool: str, artifact: Artifact) -> Pane:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
-        known = self.panes.source_of(artifact.path)  # shown again: still of that image
+        known = self.panes.of_picture(artifact.path)  # shown again: still of that image
+        content = str(artifact.options.get("shows") or source)
+        options = dict(artifact.options)
+        if known is not None:
+            options = {"sides": known.options.get("sides"), **options}
         return Pane(
             artifact.path,
             artifact.title or artifact.path.name,
             artifact.description,
             tool,
-            dict(artifact.options),
-            source or known or (shown.sop_instance_uid if shown else ""),
+            options,
+            source
+            or (known.sop_instance_uid if known else "")
+            or (shown.sop_instance_uid if shown else ""),
+            known.instance if known else self.instance_of(content) if content else None,
         )
 
     def _follow_study(self) -> None:

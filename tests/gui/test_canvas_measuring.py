@@ -220,7 +220,10 @@ def test_what_a_run_made_is_not_by_hand_whatever_its_tool_is_called():
     run = finding(made.image, made.geometry, tool=drawing.RULER)
     assert not drawing.by_hand(run)
     assert isinstance(run.provenance, Provenance)
-    assert drawing.points_of(run) == ()
+    moved = drawing.move_point(run, frame(), 1, (9, 1))
+    assert moved.corrected
+    assert not drawing.by_hand(moved)
+    assert (moved.id, moved.provenance) == (run.id, run.provenance)
 
 
 def test_a_click_with_the_tool_on_selects_and_draws_nothing(scene: Scene):

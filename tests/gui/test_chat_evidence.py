@@ -183,6 +183,19 @@ def test_a_citation_of_nothing_is_told_apart_and_leads_nowhere(chat: Chat, wait_
     assert chat.workspace.annotations.selected == ""
 
 
+def test_a_mark_at_what_no_result_supports_is_told_apart(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    tool(chat, 1)
+    said = "**Ratio 0.72** [1]."
+    marked = said.replace("0.72", "0.72 [check: result 1 says 0.5]")
+    view = answer(chat, wait_until, marked, 1, streamed=said)
+    assert view.plain() == "Ratio 0.72 [check: result 1 says 0.5] [1]."
+    for word, color in (("check: result", THEME.warning), ("Ratio", None)):
+        shown = view.document().find(word).charFormat().foreground().color().name()
+        assert (shown == THEME.warning) == (color is not None), word
+    assert view.document().find("[1]").charFormat().isAnchor()
+
+
 def test_a_citation_of_nothing_on_the_way_to_the_answer_is_marked(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     chat.runner.say(TextDelta, text="I saw it [7] and [8, 1].")

@@ -6,11 +6,12 @@ import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QImage
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, Qt, QTimer, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
@@ -18,6 +19,8 @@ from app.errors import FileProblem
 from app.imaging.findings import Mask
 from app.imaging.types import Instance, Problem, Voi, Window
 from app.views import help_dialogs, startup_actions
+from app.views.canvas.corner_text import Sides
+from app.views.canvas.image_view import ImageView
 from app.views.main_window import MainWindow
 from app.views.style import stylesheet
 from app.views.theme import THEME
@@ -27,6 +30,7 @@ from tests.gui.settling import settled
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
+    activate,
     finding,
     found,
     frame,
@@ -259,6 +263,76 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     assert not window.panes.isVisible()
 
 
+def test_a_pane_of_a_prior_shows_name_date_and_side(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "prior.png"
+    assert QImage(400, 300, QImage.Format.Format_Grayscale8).save(str(path))
+    prior = instance("2.1", StudyDate="20230211", PatientName="Roe^Richard")
+    sides = {"sides": ["R", "L", "H", "F"]}
+    window.workspace.panes.show(Pane(path, "Prior", "", "compare", sides, "1.1", prior))
+    wait_until(lambda: not window.busy)
+    (view,) = window.panes.views
+    told = " ".join(view.view.overlay.corners.top_left)
+    assert "Roe" in told
+    assert "2023" in told
+    assert view.view.overlay.sides == Sides("R", "L", "H", "F")
+    assert view.view.overlay.isVisible()
+    assert view.view.overlay.size() == view.view.viewport().size()
+
+
+def drag_in(view: ImageView, button: Qt.MouseButton, dx: int, dy: int) -> None:
+    start, none = QPoint(60, 60), Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(view.viewport(), button, none, start)
+    for part in (2, 1):
+        at = QPointF(start + QPoint(dx // part, dy // part))
+        move = QMouseEvent(QEvent.Type.MouseMove, at, at, Qt.MouseButton.NoButton, button, none)
+        QApplication.sendEvent(view.viewport(), move)
+    QTest.mouseRelease(view.viewport(), button, none, start + QPoint(dx, dy))
+
+
+def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "prior.png"
+    picture = QImage(400, 300, QImage.Format.Format_Grayscale8)
+    picture.fill(100)
+    assert picture.save(str(path))
+    window.workspace.panes.show(Pane(path, "Prior", "", "compare"))
+    wait_until(lambda: not window.busy)
+    left, middle, right = (
+        Qt.MouseButton.LeftButton,
+        Qt.MouseButton.MiddleButton,
+        Qt.MouseButton.RightButton,
+    )
+
+    def grey(view: ImageView) -> int:
+        spot = view.viewport().mapTo(view, view.viewport().rect().center())
+        return view.grab().toImage().pixelColor(spot).red()
+
+    QTest.qWait(100)  # the layout settles
+    for view in (window.panes.views[0].view, window.canvas):
+        view.setFocus()
+        zoom, corner, before = view.zoom, view.to_widget(0, 0), grey(view)
+        drag_in(view, left, 0, 80)
+        wait_until(lambda: not window.busy)
+        assert (view.zoom, view.to_widget(0, 0)) == (zoom, corner), "left pans"
+        assert grey(view) < before, "left does not window"
+        drag_in(view, middle, 20, 10)
+        assert (view.to_widget(0, 0) - corner).toPoint() == QPoint(20, 10)
+        QTest.keyPress(view, Qt.Key.Key_Space)
+        drag_in(view, left, -20, -10)
+        QTest.keyRelease(view, Qt.Key.Key_Space)
+        assert (view.to_widget(0, 0) - corner).toPoint() == QPoint(0, 0)
+        drag_in(view, right, 0, -50)
+        assert view.zoom > zoom * 1.2
+        QTest.mouseDClick(view.viewport(), left)
+        assert view.zoom == pytest.approx(zoom)
+    assert grey(window.panes.views[0].view) == 100
+
+
 def test_panes_lie_below_the_canvas_where_there_is_no_room_beside_it(
     window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
 ):
@@ -317,7 +391,8 @@ def test_the_study_list_is_as_wide_as_before_once_the_attributes_are_gone(
     window: MainWindow, wait_until: WaitUntil
 ):
     studies, attributes = window.docks["Studies"], window.docks["Attributes"]
-    window.resizeDocks([studies], [310], Qt.Orientation.Horizontal)
+    QTest.qWait(50)  # the docks get their sizes after the window is shown
+    drag_right_edge(window, "Studies", 310 - studies.width())
     wait_until(lambda: studies.width() == 310)
     attributes.show()
     wait_until(lambda: attributes.width() == 300)
@@ -436,3 +511,113 @@ def test_widgets_name_no_colour_of_their_own():
         if file.name != "theme.py":
             found_colors = re.findall(r"[\"']#[0-9a-fA-F]{6}[\"']", file.read_text())
             assert not found_colors, (file.name, found_colors)
+
+
+@pytest.mark.parametrize("room", [QRect(0, 0, 1366, 728), QRect(64, 27, 911, 485)])
+def test_the_first_window_fits_on_a_small_screen(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: QRect
+):
+    screen = SimpleNamespace(availableGeometry=lambda: room)
+    monkeypatch.setattr(MainWindow, "screen", lambda self: screen)
+    monkeypatch.setattr(QGuiApplication, "platformName", staticmethod(lambda: "xcb"))
+    fresh = MainWindow(Workspace(), FakeDecoder(), layout_file=tmp_path / "none.ini")
+    with_frame = fresh.geometry().adjusted(-2, -30, 2, 2)
+    assert room.contains(with_frame), with_frame
+    fresh.shut_down()
+
+
+def drag_right_edge(window: MainWindow, dock: str, dx: int) -> None:
+    handle, left, none = (
+        window.windowHandle(),
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    edge = QPoint(window.docks[dock].geometry().right() + 2, 300)
+    QTest.mousePress(handle, left, none, edge)
+    for step in (dx // 3, dx):
+        QTest.mouseMove(handle, edge + QPoint(step, 0), 20)
+    QTest.mouseRelease(handle, left, none, edge + QPoint(dx, 0))
+
+
+def dock_widths(window: MainWindow) -> dict[str, int]:
+    QTest.qWait(50)
+    return {name: window.docks[name].width() for name in ("Studies", "Assistant")}
+
+
+def test_docks_that_a_narrow_window_has_narrowed_widen_again(window: MainWindow):
+    window.chat.setMinimumWidth(300)  # as the real chat has
+    window.resize(1400, 600)
+    wide = dock_widths(window)
+    for width in (820, 1000, 1400):
+        window.resize(width, 600)
+        QTest.qWait(50)
+    assert dock_widths(window) == wide
+    drag_right_edge(window, "Studies", -60)
+    dragged = dock_widths(window)
+    assert dragged["Studies"] == wide["Studies"] - 60
+    for width in (820, 1400):
+        window.resize(width, 600)
+        QTest.qWait(50)
+    assert dock_widths(window) == dragged
+
+
+def test_docks_restored_from_a_narrow_window_widen_with_the_next(
+    qapp: QApplication, window: MainWindow, tmp_path: Path
+):
+    window.resize(820, 600)
+    dock_widths(window)
+    window.close()
+    again = MainWindow(
+        Workspace(), FakeDecoder(), QLabel("chat"), layout_file=tmp_path / "layout" / "window.ini"
+    )
+    again.show()
+    assert dock_widths(again)["Studies"] < 250
+    again.resize(1400, 600)
+    assert dock_widths(again)["Studies"] == 290
+    again.close()
+
+
+def test_after_opening_the_demo_space_pans_and_closes_no_panel(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    decoder.result = found(study(instance()))
+    activate(window, wait_until)
+    button = next(one for one in window.placeholder.findChildren(QPushButton) if one.isVisible())
+    button.setFocus()
+    assert QApplication.focusWidget() is button
+    window.open_paths([Path("/images")])
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+    assert QApplication.focusWidget() is window.canvas
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Space)
+    assert all(window.docks[name].isVisible() for name in ("Studies", "Findings"))
+
+
+def test_space_after_closing_a_panel_by_its_button_closes_no_other(
+    window: MainWindow, wait_until: WaitUntil
+):
+    activate(window, wait_until)
+    close = window.docks["Findings"].titleBarWidget().findChild(QToolButton)
+    assert close is not None
+    close.setFocus()
+    QTest.keyClick(close, Qt.Key.Key_Space)
+    assert not window.docks["Findings"].isVisible()
+    assert QApplication.focusWidget() is window.canvas
+
+
+def test_page_down_scrolls_the_series_that_was_clicked(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    one = study(*(instance(f"1.{number}") for number in range(1, 30)), uid="a")
+    decoder.result = found(one, study(*(instance(f"2.{n}") for n in range(1, 30)), uid="b"))
+    window.open_paths([Path("/images")])
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+    view = window.study_list.view
+    view.setFocus()
+    series = window.study_list.model.index_of(decoder.result.studies[1].series[0].instances[0])
+    place = view.visualRect(series).center()
+    QTest.mouseClick(
+        view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place
+    )
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_PageDown)
+    wait_until(lambda: not window.busy)
+    assert window.canvas.frame.ref.sop_instance_uid == "2.11"

@@ -19,10 +19,14 @@ UNKNOWN = ": no such result"
 
 _NUMBER = rf"\d{{1,3}}(?:{UNKNOWN})?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
-_CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
-_CITATION = re.compile(rf"(?P<code>{_CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
+CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
+"""Pattern of code in an answer, in which nothing is a citation or a statement."""
+_CITATION = re.compile(rf"(?P<code>{CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
 _ONE = re.compile(rf"(\d{{1,3}})(?:{UNKNOWN})?(?:\s*[-\u2013]\s*(\d{{1,3}})(?:{UNKNOWN})?)?")
 _EACH = re.compile(rf"(?P<number>\d{{1,3}})(?P<unknown>{UNKNOWN})?")
+MARK = re.compile(r"\[check: [^\[\]\n]{1,160}\]")
+"""A mark at a figure or statement that no result supports; see `claims`."""
+_BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
 _MOST = 3  # numbers of a list that names no result at all
 
@@ -50,7 +54,6 @@ class Evidence:
     def __init__(self, history: Iterable[Message] = ()) -> None:
         self._known = {item.evidence: item.tool for item in history if item.evidence}
         self._last = max(self._known, default=0)
-        self._fresh: list[int] = []
 
     def take(self, message: Message) -> Message:
         """Number a result and return a copy with the number; return a failed call unchanged."""
@@ -58,7 +61,6 @@ class Evidence:
             return message
         self._last += 1
         self._known[self._last] = message.tool
-        self._fresh.append(self._last)
         return message.model_copy(update={"evidence": self._last})
 
     def check(
@@ -79,7 +81,7 @@ class Evidence:
         told = behind(every)
         return Checked(
             text,
-            self._closing(cited, lost) + told,
+            (f"\n\n{_no_evidence(lost)}" if lost else "") + told,
             tuple(sorted(every | self._look_up(told)[1])),
             tuple(lost),
         )
@@ -102,19 +104,6 @@ class Evidence:
             parts += [answer[at : found.start()], _ONE.sub(mark, found[0])]
             at = found.end()
         return "".join([*parts, answer[at:]]), cited, unknown
-
-    def _closing(self, cited: Iterable[int], unknown: Sequence[int]) -> str:
-        lines: list[str] = []
-        if unknown:
-            lines.append(_no_evidence(unknown))
-        if self._fresh and not list(cited):
-            lines.append(f"Based on: {', '.join(self._by_tool())}.")
-        return "".join(f"\n\n{line}" for line in lines)
-
-    def _by_tool(self) -> Iterator[str]:
-        for tool in dict.fromkeys(self._known[number] for number in self._fresh):
-            mine = [number for number in self._fresh if self._known[number] == tool]
-            yield f"{''.join(f'[{number}]' for number in mine)} {tool}"
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
@@ -162,8 +151,13 @@ def told(message: Message) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return an answer without the marks that `Evidence.check` added."""
-    return text.replace(UNKNOWN, "")
+    """Return an answer without the marks that the program added."""
+    return re.sub(rf" ?{MARK.pattern}", "", text.replace(UNKNOWN, ""))
+
+
+def mark(why: str) -> str:
+    """Return the mark that says why something in an answer is to be checked."""
+    return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
 
 
 def _meant(numbers: Sequence[int], known: Collection[int]) -> bool:

@@ -43,6 +43,7 @@ from app.agent.loop.tool_execution import Outcome, Tools, not_run
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
+from app.tools.api import Tool
 from app.tools.pack_plan import Plans, ToolRule
 
 _log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class Director:
         notes: Remarks for the answer about names that a call did not find.
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
+        offered: Names of the tools that the model was told of; it is asked to call no others.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -73,6 +75,7 @@ class Director:
         self.notes: list[str] = []
         self.seen = False
         self.record = CallLog()
+        self.offered: frozenset[str] = frozenset()
         self._plan = plan
         self._request = request
         self._tools = tools
@@ -100,6 +103,7 @@ class Director:
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
         self._schemas = {schema.name: schema for schema in schemas}
+        self.offered = frozenset(self._schemas)
         self.intent = planner.interpret(
             question, Scene(tuple(notes), self._schemas, tuple(history), lacks=lacks)
         )
@@ -194,7 +198,11 @@ class Director:
             self._tell(ruling.override)
             return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
-        missing = [name for name in verdict.missing if not self._goal.tried(name, self.results)]
+        missing = [
+            name
+            for name in verdict.missing
+            if name in self.offered and not self._goal.tried(name, self.results)
+        ]
         if verdict.complete or not missing or self._checked or self.by_rules:
             return []
         self._checked = True
@@ -202,10 +210,11 @@ class Director:
         remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
         return [self._check(verdict.why, remedy, missing)]
 
-    def finish(self, stopped: str = "") -> None:
+    def finish(self, stopped: str = "", *, doubted: bool = False) -> None:
         """End the plan, and record whether the goal was reached.
 
-        `stopped` is the limit that ended the run, as a clause; "" if no limit did.
+        `stopped` is the limit that ended the run, as a clause; "" if no limit did. `doubted` says
+        that parts of the answer are marked, because no result supports them.
         """
         if self._goal is None:
             return
@@ -222,6 +231,8 @@ class Director:
             self._plan.end("incomplete", "None of the steps gave a result.")
         elif self._plan and self.intent.viewer:
             self._plan.end("incomplete", self.intent.viewer)
+        elif self._plan and doubted:
+            self._plan.end("incomplete", "The answer says what no result shows; it is marked.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
@@ -235,6 +246,10 @@ class Director:
             for item in self.results
             if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
         ]
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool of that name, or None."""
+        return self._tools.get(name)
 
     def rules_call(self, step: Step) -> ToolCall:
         """Return the call for a step that was decided by rules alone, without a model."""

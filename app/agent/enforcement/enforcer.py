@@ -31,7 +31,7 @@ from app.agent.image_reference import image_argument, image_reference, unsuitabl
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
-from app.agent.planning import Intent
+from app.agent.planning import Intent, ToolPlan
 from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
@@ -77,8 +77,10 @@ class Enforcer:
         unsuitable = self._unsuitable(ruled.call, self._images_of(ruled.call))
         if unsuitable is not None:
             return unsuitable
-        waits = self._successor_before(ruled.call) or self._dependency(
-            ruled.call, self._images_of(ruled.call), coming
+        waits = (
+            self._successor_before(ruled.call)
+            or self._dependency(ruled.call, self._images_of(ruled.call), coming)
+            or self._before_in_order(ruled.call, coming)
         )
         if waits is not None:
             return waits
@@ -87,6 +89,8 @@ class Enforcer:
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
         """Return whether a call may run at the same time as the calls in `beside`."""
         rule, names = self._plans.rule(call.name), {other.name for other in beside}
+        if self._intent.in_order and names != {call.name} and call.name in self._intent.wanted:
+            return False
         images = self._images_of(call)
         for need in rule.requires:
             if not names.isdisjoint(need.tools) or self._lacking(need, images):
@@ -287,6 +291,29 @@ class Enforcer:
                 return self._run_first(call, need, lacking, images, coming, (*above, call.name))
         return None
 
+    def _before_in_order(self, call: ToolCall, coming: Sequence[ToolCall]) -> RunFirst | None:
+        """Return the call that the question wants before this one and that has not been made."""
+        plan = self._intent.plan
+        steps = tuple(step.tool for step in plan.steps) if isinstance(plan, ToolPlan) else ()
+        wanted = tuple(dict.fromkeys(steps)) or self._intent.wanted
+        if not self._intent.in_order or call.name not in wanted:
+            return None
+        images = self._images_of(call)
+        why = f"The question wants it before {call.name}"
+        for name in wanted[: wanted.index(call.name)]:
+            if any(item.call.name == name for item in self._record.of_this_run()):
+                continue
+            later = next((other for other in coming if other.name == name), None)
+            if later is not None:
+                return self._before(call, later, why)
+            tool = self._tools.get(name)
+            if tool is None or not self._fit(name, images):
+                continue
+            arguments, needs = self._bound(tool, images)
+            if not needs and self._once("order", name, call.name):
+                return self._before(call, self._inserted(name, call.id, arguments), why)
+        return None
+
     def _lacking(self, need: AnyOf | AllOf, images: Collection[str]) -> list[str]:
         lacking = [name for name in need.tools if self._record.latest((name,), images) is None]
         return [] if isinstance(need, AnyOf) and len(lacking) < len(need.tools) else lacking
@@ -415,7 +442,21 @@ class Enforcer:
             said = f' ("{words}")' if words else ""
             reason = f"The question leaves {name} out{said}."
             return Refusal(call, Override(rule="left_out", tool=name, reason=reason), GO_ON_WITHOUT)
+        asked = {*self._intent.wanted, *self._intent.named}
+        inserted = call.id.startswith(INSERTED)
+        if self._intent.only and asked and not inserted and not self._serves_one(name, asked):
+            reason = f"The question asks for nothing but {' and '.join(sorted(asked))}."
+            return Refusal(call, Override(rule="left_out", tool=name, reason=reason), GO_ON_WITHOUT)
         return None
+
+    def _serves_one(self, name: str, asked: Collection[str]) -> bool:
+        """Return whether a tool is one of these, does their work, or makes what they need."""
+        return any(
+            name in self._plans.alternatives(tool)
+            or any(name in need.tools for need in self._plans.rule(tool).requires)
+            or any(name in feed.tools for feed in self._plans.rule(tool).feeds)
+            for tool in asked
+        )
 
     def _unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
         """Return a refusal if the tool is unsuitable for one of these images, else None."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from app.agent.call_log import CallLog
 from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
-from app.agent.planning import Intent
+from app.agent.planning import Intent, ToolPlan
 from app.tools.pack_plan import Plans, Priority, ToolRule
 
 TaskState = Literal["done", "incomplete", "failed"]
@@ -64,7 +64,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
         if asked.expects_data:
             return TaskVerdict("incomplete", f"it found nothing: no {keys}")
         return TaskVerdict("done", f"it found nothing: no {keys}; none may be the answer")
-    absent = _looked_for_in_vain(rule, message)
+    absent = _looked_for_in_vain(rule, message, _asked_values(rule.tool, asked))
     if absent:
         return TaskVerdict("incomplete", f"no result for {listed(absent)}")
     return TaskVerdict("done")
@@ -191,13 +191,23 @@ def _told_state(message: Message) -> TaskVerdict | None:
     return None
 
 
-def _looked_for_in_vain(rule: ToolRule, message: Message) -> list[str]:
+def _asked_values(tool: str, asked: Intent) -> set[str]:
+    """Return the values that the question gives to a tool's lists; empty if it gives none."""
+    steps = asked.plan.steps if isinstance(asked.plan, ToolPlan) else ()
+    values = (value for step in steps if step.tool == tool for value in step.arguments.values())
+    lists = (cast("list[Any]", value) for value in values if isinstance(value, list))
+    return {item for given in lists for item in given if isinstance(item, str)}
+
+
+def _looked_for_in_vain(rule: ToolRule, message: Message, asked: Collection[str]) -> list[str]:
+    """Return what a call did not find; if the question names values, only those of them."""
     found: list[str] = []
     for key in rule.missing:
         for place in (message.output, message.metadata):
             value: Any = place.get(key)
             items: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
             found += [str(item) for item in items if not _is_nothing(item)]
+    found = [item for item in found if not asked or item in asked]
     return list(dict.fromkeys(found))
 
 

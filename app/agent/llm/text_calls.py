@@ -36,6 +36,7 @@ _OTHERS = ("id", "type", "index", "tool_call_id")
 _FIRST_KEYS = (*_NAMES, *_ARGUMENTS, *_OTHERS)
 _THOUGHTS = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think")
 
+_NAME = re.compile(r"\w[\w.-]{0,79}")
 _START = re.compile(r"<|\[|`|\{")
 _SEPARATOR = re.compile(r"[\s;,]*")
 _JSON_HEAD = re.compile(r'\s*(\[\s*)?(\{\s*)?(?:"(\w*)("?))?')
@@ -204,7 +205,10 @@ class TextCalls:
         return calls, end
 
     def _calls(self, value: Any, source: str, *, bare: bool = False) -> list[ToolCall]:
-        """Return the calls that a JSON value stands for, [] unless all of it is calls."""
+        """Return the calls that a JSON value stands for, [] unless all of it is calls.
+
+        One of a tool on offer vouches for the others: an unknown name among them fails by itself.
+        """
         items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
         calls = [_call(item, self._tools, bare=bare) for item in items]
         made = [call for call in calls if call is not None]
@@ -212,7 +216,8 @@ class TextCalls:
         sources += (text for call in made for text in _spellings(call))
         # It may stand in the data in any spacing or escaping.
         quoted = any(_BLANKS.sub("", source) in self._quoted for source in sources)
-        if len(made) < len(items) or quoted:
+        known = any(call.name in self._tools for call in made)
+        if len(made) < len(items) or quoted or not known:
             return []
         return made
 
@@ -262,13 +267,13 @@ def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | 
     name, arguments = fields[names[0]], fields[given[0]] if given else {}
     if isinstance(arguments, str):
         arguments = parse_arguments(arguments, complete=False)
-    schema = tools.get(name) if isinstance(name, str) else None
-    if schema is None or not isinstance(arguments, dict):
+    if not (isinstance(name, str) and _NAME.fullmatch(name) and isinstance(arguments, dict)):
         return None
     arguments = cast("dict[str, Any]", arguments)
-    if arguments and _is_schema(arguments, schema):
+    schema = tools.get(name)
+    if arguments and schema is not None and _is_schema(arguments, schema):
         return None
-    return ToolCall(id="", name=schema.name, arguments=arguments)
+    return ToolCall(id="", name=name, arguments=arguments)
 
 
 def _spellings(call: ToolCall) -> Iterator[str]:

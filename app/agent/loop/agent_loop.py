@@ -18,7 +18,8 @@ from typing import Any
 
 from app import __version__
 from app.agent.answers.answer_footer import answer_footer
-from app.agent.answers.evidence import Evidence, said_on_the_way
+from app.agent.answers.claims import Claims
+from app.agent.answers.evidence import MARK, Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.prompts import planning_text
@@ -160,6 +161,7 @@ class _Run:
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
         self.ruled = False
+        self.written = ""  # the answer, as far as the model wrote it
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
@@ -212,11 +214,15 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
-            self.director.finish(stop.text if stop else "")
+            said = said_on_the_way(self.request.thread.history)
+            marked, early = self._marked(answer, said)
+            self.director.finish(stop.text if stop else "", doubted=marked != answer)
             checked = self.calls.evidence.check(
-                answer,
-                said_on_the_way(self.request.thread.history),
-                lambda cited: answer_footer(self.director, self.request, self.agent.plans, cited),
+                marked,
+                said,
+                lambda cited: (
+                    early + answer_footer(self.director, self.request, self.agent.plans, cited)
+                ),
             )
             if checked.closing:
                 self.emitter.emit(TextDelta, text=checked.closing)
@@ -241,6 +247,20 @@ class _Run:
             self._cut()
             reason = f"Something unexpected went wrong ({type(error).__name__})."
             self.emitter.fail(reason, "Please try again, or report it; the log has the details.")
+
+    def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
+        """Return the answer with marks at what no result supports, and such lines of `said`.
+
+        Only what the model wrote is looked at, not what the program adds to it.
+        """
+        if self.director.by_rules:
+            return answer, ""
+        claims = Claims(self.director, self.request.thread.history, self.agent.plans)
+        lines = [line for text in said for line in claims.marked(text).splitlines()]
+        early = [f"\n- {line.strip()}" for line in lines if MARK.search(line)]
+        head = "\n\n**No result supports:**" if early else ""
+        own = claims.answer(self.written) if self.written else ""
+        return own + answer[len(self.written) :], head + "".join(early)
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the running calls end, then stop; stop at once if none is running."""
@@ -304,6 +324,7 @@ class _Run:
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
+        self.director.offered = frozenset(tool.spec.name for tool in ready.all())
         system = agent.system
         if info.own_tools:
             names = [tool.spec.name for tool in ready.all()]
@@ -354,6 +375,7 @@ class _Run:
 
     def _answer(self, text: str) -> str:
         if text.strip():
+            self.written = text
             return text
         if not self.calls.results:
             raise ModelFailed(
@@ -365,6 +387,7 @@ class _Run:
     def _closing(self, head: str) -> str:
         """Return the answer of a run that the model did not end: what was found so far."""
         partial, self.answers.reply = self.answers.reply.text, Reply()
+        self.written = partial
         self.transcript.end_calls(NOT_RUN)
         undone = [*self.transcript.not_run, *self.plan.open()]
         summary = summarise(self.calls.results, undone, self.agent.plans)
@@ -387,7 +410,8 @@ class _Run:
         """Add the footer to half an answer, since the user has read that half."""
         try:
             cited = self.calls.evidence.check(half).cited
-            footer = answer_footer(self.director, self.request, self.agent.plans, cited)
+            footer = self._marked("", [half])[1]
+            footer += answer_footer(self.director, self.request, self.agent.plans, cited)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
             return

@@ -43,7 +43,7 @@ class Meter:
         self._steps = 0
         self._calls = 0
         self._asked: Counter[str] = Counter()
-        self._last: deque[str] = deque(maxlen=3)
+        self._last: deque[str] = deque(maxlen=6)
         self._tasks: Counter[str] = Counter()
         self.input_tokens = 0
         self.output_tokens = 0
@@ -113,10 +113,14 @@ class Meter:
         if self._asked[action] >= self._limits.same_call:
             times = f"{self._asked[action]} times"
             return Stop("repeated_call", f"{call.name} was asked for {times}, always the same way")
-        before = list(self._last)
         self._last.append(action)
-        if len(before) == 3 and before[0] == before[2] != before[1] == action:
-            return Stop("cycle", "the same two calls were asked for in turn, again and again")
+        last = list(self._last)
+        for period, word in ((2, "two"), (3, "three")):
+            turn = last[-period:]
+            if len(set(turn)) > 1 and last[-2 * period : -period] == turn:
+                return Stop(
+                    "cycle", f"the same {word} calls were asked for in turn, again and again"
+                )
         return None
 
     def _price(self, input_tokens: int, output_tokens: int) -> float | None:

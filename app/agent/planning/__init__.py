@@ -21,6 +21,7 @@ from app.agent.planning.plan import (
 )
 from app.agent.planning.planner import PlannedCall, Planner, schema_of
 from app.agent.planning.spelling import edit_distance, near_names
+from app.agent.planning.vocabulary import Vocabulary, tokens_of
 
 __all__ = [
     "BlockedStep",
@@ -37,8 +38,10 @@ __all__ = [
     "Scene",
     "Step",
     "ToolPlan",
+    "Vocabulary",
     "edit_distance",
     "near_names",
     "resolve",
     "schema_of",
+    "tokens_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -181,12 +182,24 @@ def _read_intent(
         left_out=left_out,
         named=named,
         wanted=wanted,
+        only=bool(_ONLY.search(blank)) and not blank.rstrip().endswith("?"),
+        in_order=len(wanted) > 1 and bool(_IN_ORDER.search(blank)),
         certain=_is_certain(found, kinds, kinds_with_tools, absent),
         expects_data=any(plans.rule(tool).empty for tool in wanted),
         needs_image=any(kind.needs_image for kind in kinds_with_tools),
         absent=absent,
         by_eye=frozenset(wanted) - frozenset(without_eyes) - named,
     )
+
+
+_ONLY = re.compile(
+    r"(?<!not )(?<!nicht )\b(?:only|solely|exclusively|nothing else|nur|lediglich|sonst nichts)\b"
+    r"(?! (?:if|when|wenn|falls))",
+    re.IGNORECASE,
+)
+_IN_ORDER = re.compile(
+    r"\b(?:then|after that|afterwards|dann|danach|anschlie(?:ß|ss)end)\b", re.IGNORECASE
+)
 
 
 def _running_order(match: Match, tokens: Sequence[Token]) -> int:

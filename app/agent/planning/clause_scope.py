@@ -97,9 +97,10 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
         first = min(cue.positions)
         for match in matches:
             same = tokens[match.first].clause == tokens[first].clause
-            near = max(match.positions) >= first - _NEAR
+            known = cue.owner == "knows"
+            near = max(match.positions) >= (first - _NEAR if known else first)
             # A cue within a tool's own words does not count: "treatment" beside "control".
-            own = cue.owner == "knows" and cue.positions & match.positions
+            own = known and cue.positions & match.positions
             if same and near and not own:
                 found.add(match)
     for cue in _viewer_requests(tokens):
@@ -137,8 +138,9 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
         for token in tokens[: match.first]:
             if token.clause == clause:
                 lead = [] if token.text in _AND else [*lead, token]
-        last = max(match.positions) + 1
-        ends = last == len(tokens) or tokens[last].clause != clause
+        # "Herz ausblenden", but not "does it make the heart larger".
+        last = match.first + 1
+        ends = len(match.positions) == 1 and (last == len(tokens) or tokens[last].clause != clause)
         if clause not in exported and (ends or all(map(carries_no_meaning, lead))):
             found.append(match)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.image_reference import image_argument, image_arguments
+from app.agent.image_reference import image_argument, image_arguments, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.argument_values import (
     as_argument,
@@ -23,7 +23,7 @@ from app.agent.planning.targets import feed_arguments, feeding_source, title_of,
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.word_matches import Key, pack_words
 from app.agent.planning.written_arguments import missing_arguments
-from app.tools.pack_plan import AnyOf, QuestionKind
+from app.tools.pack_plan import AnyOf, QuestionKind, ToolRule
 from app.tools.result_wording import has_words
 
 _HELP = (
@@ -186,9 +186,10 @@ def _step(
     if title and title[0] in schema.parameters.get("properties", {}):
         arguments[title[0]] = title[1]
     arguments |= _argument_values(tool, texts, reading, scene, schema)
-    _other_images(schema, arguments, scene)
+    alone = _other_images(schema, rule, arguments, scene)
     arguments |= feed_arguments(schema, arguments, before, scene)
-    skip = unsuitable_reason(tool, target, before, scene) or missing_arguments(schema, arguments)
+    skip = unsuitable_reason(tool, target, before, scene) or alone
+    skip = skip or missing_arguments(schema, arguments)
     return Step(tool, arguments, why, skip, target)
 
 
@@ -263,18 +264,31 @@ def _words_for_other_tools(tool: str, reading: Reading, scene: Scene) -> frozens
     )
 
 
-def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:
-    """Set the images of a tool that needs several: the current one, then the other open ones.
+def _other_images(
+    schema: ToolSchema, rule: ToolRule, arguments: dict[str, Any], scene: Scene
+) -> str:
+    """Set the images of a tool that needs several: the current one, then others of its patient.
 
-    If more images are open than it needs, none is set because the choice would be a guess.
+    If more suitable images are open than it needs, none is set because the choice would be a guess.
+
+    Returns:
+        The rule's clause for no suitable other image, if there is none; else "".
     """
     needed = schema.parameters.get("required", ())
     names = [name for name in image_arguments(schema) if name in needed and name.endswith("_path")]
-    if len(names) < 2 or len(scene.images) != len(names):
-        return
+    if len(names) < 2 or not scene.images:
+        return ""
     shown = arguments.get(names[0])
     first = shown if isinstance(shown, OpenImage) else OpenImage()
-    note = scene.note(first)
-    others = [OpenImage(str(item.get("id"))) for item in scene.images if item is not note]
-    for name, other in zip(names[1:], others, strict=True):
-        arguments.setdefault(name, other)
+    note = scene.note(first) or scene.images[0]
+    others = [
+        OpenImage(str(item.get("id")))
+        for item in scene.images
+        if item is not note
+        and item.get("patient", 1) == note.get("patient", 1)
+        and not unsuitable_image(rule.accepts, item)
+    ]
+    if len(others) == len(names) - 1:
+        for name, other in zip(names[1:], others, strict=True):
+            arguments.setdefault(name, other)
+    return "" if others else rule.alone

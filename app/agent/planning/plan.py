@@ -166,6 +166,8 @@ class Intent:
         left_out: The tools that the question excludes, each with the words that exclude it ("don't
             classify").
         wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
+        only: Whether the question forbids all other tools ("only segment the lungs").
+        in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
         subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
@@ -192,6 +194,8 @@ class Intent:
     named: frozenset[str] = frozenset()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     wanted: tuple[str, ...] = ()
+    only: bool = False
+    in_order: bool = False
     absent: tuple[str, ...] = ()
     by_eye: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()

@@ -221,7 +221,7 @@ class _TextCollector:
     def settle(self, answer: str) -> None:
         """Replace the last text by the final answer, whose citations are resolved."""
         last = next((part for part in reversed(self.parts) if part.kind == "answer"), None)
-        if last is not None and unmarked(answer).strip() == last.text:
+        if last is not None and unmarked(answer).strip() == unmarked(last.text).strip():
             last.text = answer.strip()
 
 

@@ -149,7 +149,11 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
     for number in range(count):
         # A run never needs more than two bytes a byte; anything longer could inflate to gigabytes.
         segment = data[starts[number] : min(starts[number + 1], starts[number] + 2 * size + 64)]
-        plain = np.frombuffer(bytes(imagecodecs.packbits_decode(segment)), np.uint8)
+        try:
+            decoded = imagecodecs.packbits_decode(segment)
+        except Exception:  # a byte of padding reads as the start of a run; its size is checked
+            decoded = imagecodecs.packbits_decode(segment[:-1])
+        plain = np.frombuffer(bytes(decoded), np.uint8)
         if plain.size < size:
             raise ValueError(f"segment {number} holds {plain.size} of {size} bytes")
         planes[divmod(number, width)] = plain[:size]

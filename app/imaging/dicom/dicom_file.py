@@ -18,13 +18,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pydicom
 from pydicom import config
 from pydicom.charset import CODES_TO_ENCODINGS, python_encoding
 from pydicom.datadict import dictionary_has_tag, dictionary_VR, tag_for_keyword
 from pydicom.dataelem import RawDataElement, convert_raw_data_element
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
+from pydicom.filereader import read_partial
 from pydicom.multival import MultiValue
 from pydicom.tag import BaseTag
 from pydicom.uid import (
@@ -77,6 +77,7 @@ MAX_READS = 2_000_000
 MAX_READS_AN_ITEM = 30_000
 """Limits of reads by pydicom, which needs about two for an element."""
 _MAX_VALUE_BYTES = 2**20
+_CHARSET = 0x00080005
 _BULK = frozenset({None, "OB", "OD", "OF", "OL", "OV", "OW", "SQ", "UN", "UR", "UC", "UT"})
 """VRs of values that are not taken apart, or only when they are shown."""
 _NOT_DICOM = "it is not a DICOM file"
@@ -115,6 +116,7 @@ class Header:
         syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
         pixels: Position of the pixels; None for an object without pixels.
         inflated: For a deflated file, all its bytes after inflation; otherwise None.
+        note: What of the header is damaged and was mended, for the user; "" if nothing.
     """
 
     path: Path
@@ -122,6 +124,7 @@ class Header:
     syntax: UID
     pixels: PixelSpan | None
     inflated: bytes | None = None
+    note: str = ""
 
     @property
     def little_endian(self) -> bool:
@@ -276,6 +279,13 @@ def read_header(path: Path) -> Header:
             start = file.read(4096)
             if not looks_like_dicom(start):
                 raise guards.problem(path, _NOT_DICOM, REMEDY)
+            mended = _mended_meta(start)
+            if mended != start and size <= MAX_BYTES:
+                # As long as the file, so that what is found in it lies there in the file too.
+                whole = io.BytesIO(mended + file.read())
+                deflated = is_deflated(mended)
+                header = _parse_deflated(path, whole) if deflated else _parse(path, whole, size)
+                return replace(header, note=_MENDED)
             if is_deflated(start):
                 return _parse_deflated(path, file)
             file.seek(0)
@@ -312,9 +322,17 @@ def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
     """Parse any header with pydicom, unless it would take pydicom minutes or gigabytes."""
     _check_items(path, file)
     file.seek(0)
+
+    def stop(tag: BaseTag, vr: str | None, length: int) -> bool:
+        del vr
+        if tag == _CHARSET and length > _MAX_SHARED:
+            reason = "its header is damaged: it holds a list of very many character sets"
+            raise guards.problem(path, reason, guards.COPY_AGAIN)
+        return tag in _PIXEL_TAGS
+
     counted: Any = _CountedFile(path, file, size)
     try:
-        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+        dataset = read_partial(counted, stop_when=stop, force=True)
     except Exception:
         if counted.refusal is not None:
             raise counted.refusal from None
@@ -465,6 +483,28 @@ _CHUNK = 2**20
 def is_deflated(start: bytes) -> bool:
     """Return whether a file's first bytes name the deflated transfer syntax."""
     return _ELEMENT + _SYNTAX in start
+
+
+_MENDED = "the file meta information is damaged: its elements are read by their tags"
+
+
+def _mended_meta(start: bytes) -> bytes:
+    """Return a file's first bytes with the VRs of group 2 put right that no element can have."""
+    data = bytearray(start)
+    at = 132 if start[128:132] == b"DICM" else 0
+    while at and data.startswith(b"\x02\0", at) and at + 12 <= len(data):
+        vr, tag = bytes(data[at + 4 : at + 6]), 0x00020000 | data[at + 2] | data[at + 3] << 8
+        long_form = vr in _LONG_FORMS
+        damaged = vr not in _VRS or (long_form and any(data[at + 6 : at + 8]))
+        if damaged and dictionary_has_tag(tag):
+            vr = dictionary_VR(tag).encode()
+            data[at + 4 : at + 6] = vr
+            long_form = vr in _LONG_FORMS
+        if long_form:
+            at += 12 + int.from_bytes(data[at + 8 : at + 12], "little")
+        else:
+            at += 8 + int.from_bytes(data[at + 6 : at + 8], "little")
+    return bytes(data)
 
 
 def _end_of_meta(data: bytes) -> int:

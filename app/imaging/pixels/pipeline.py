@@ -205,10 +205,13 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
     return Grey(stored, value, units, text + hidden, found, mapping.units)
 
 
-def values_in(frame: Frame, rows: range, columns: range) -> NDArray[np.float64]:
+def values_in(
+    frame: Frame, rows: range, columns: range, mask: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Return the modality values, e.g. HU, in a part of a grey image, as one row.
 
-    Padding, coloured pixels and what a shutter hides are left out.
+    Padding, coloured pixels, what a shutter hides and what lies outside a `mask` of the frame are
+    left out.
     """
     part = slice(columns.start, columns.stop)
     stored = frame.stored[rows.start : rows.stop, part]
@@ -216,6 +219,8 @@ def values_in(frame: Frame, rows: range, columns: range) -> NDArray[np.float64]:
     if frame.shutter is not None:
         aspect = frame.spacing.aspect
         keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[:, part]
+    if mask is not None:
+        keep &= mask[rows.start : rows.stop, part]
     return modality_values(frame, stored[keep])
 
 

@@ -188,7 +188,7 @@ def frame_without_pixels(
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     icc = icc_note(header) if colour else ""
-    notes = (vector_note(header, index), icc, *unlawful_notes(header, layout))
+    notes = (vector_note(header, index), icc, header.note, *unlawful_notes(header, layout))
     frame = Frame(
         stored=np.empty((0, 0), dtype),
         ref=ImageRef(uid_of(header), index, ""),

@@ -16,6 +16,7 @@ from pydicom.dataset import Dataset
 from app.imaging import guards
 from app.imaging.attributes import MAX_TEXT, AttributeRow, shortened
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_text
+from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.files import sources
 from app.imaging.files.sources import FileStatus
 from app.imaging.pixels.pipeline import render
@@ -57,11 +58,9 @@ def attributes_entry(payload: Message) -> Message:
     """Return all attributes of a file as "rows"; raise FileProblem if the file has changed."""
     silence_pydicom()
     path = _unchanged(payload)
-    rows = read_attributes(path)
-    for row in rows:
-        if payload["kind"] == "dicom" and row.keyword == "SOPInstanceUID" and row.depth == 0:
-            check_uid(path, payload["uid"], row.value)
-    return {"rows": pack(rows)}
+    if payload["kind"] == "dicom":
+        check_uid(path, payload["uid"], uid_of(cached_header(path, sources.status(path))))
+    return {"rows": pack(read_attributes(path))}
 
 
 def thumbnail_entry(payload: Message) -> Message:

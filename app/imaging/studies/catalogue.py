@@ -7,6 +7,7 @@ number of instances but for sorting; `Catalogue` groups again only the studies t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from app.imaging.types import Content, Instance, Problem, ScanResult, Series, St
 _MAX_TWINS = 16
 _MOST_TWINS = 3
 _PICTURES = frozenset({"picture", "tiff"})
+_LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 _SHARED_STUDY = "another patient has the same Study Instance UID: check whose images these are"
 _SHARED_ID = (
     "another patient, with another name or date of birth, has the same Patient ID: check whose "
@@ -116,7 +118,11 @@ def _series_uid(instance: Instance) -> str:
     uid = instance.get("SeriesInstanceUID")
     if uid:
         return uid
-    place = instance.path if instance.kind == "volume" else instance.path.parent
+    place = str(instance.path if instance.kind == "volume" else instance.path.parent)
+    if instance.kind in _PICTURES:
+        # Pictures are one stack if their names count and their sizes agree.
+        name = _LAST_NUMBER.sub("#", instance.path.name)
+        place += f"\0{name}\0{instance.columns} x {instance.rows}"
     return _made_uid(f"{place}\0{instance.kind}\0{instance.get('Modality')}")
 
 
@@ -284,7 +290,8 @@ def _series(uid: str, part: Part, position: int) -> Series:
     first = members[0]
     description = first.get("SeriesDescription") or first.get("ProtocolName")
     if first.kind in _PICTURES:
-        description = first.path.name if len(members) == 1 else "Pictures"
+        names = dict.fromkeys(one.path.name for one in (first, members[-1]))
+        description = " to ".join(names)
     number = first.get("SeriesNumber")
     return Series(
         uid=uid,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Polygon
+from app.imaging.space.geometry import edge_letters
 from app.imaging.studies.patients import Identity, conflict, identity_of
-from app.imaging.types import ImageRef
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -384,7 +384,11 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
-    shown = () if picture is None else (_artifact(picture, alignment, current.snapshot.ref),)
+    shown = (
+        ()
+        if picture is None
+        else (_artifact(picture, alignment, current.snapshot, prior.snapshot),)
+    )
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
     )
@@ -400,7 +404,9 @@ def _picture(
     return path
 
 
-def _artifact(path: Path, alignment: Alignment, current: ImageRef) -> Artifact:
+def _artifact(
+    path: Path, alignment: Alignment, current: ImageSnapshot, prior: ImageSnapshot
+) -> Artifact:
     figures = alignment.figures
     return Artifact(
         path,
@@ -409,7 +415,11 @@ def _artifact(path: Path, alignment: Alignment, current: ImageRef) -> Artifact:
         description=f"The prior image, turned by {figures['degrees']:.1f} degrees and scaled by "
         f"{figures['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{figures['dice_after']:.2f} (Dice; {figures['dice_before']:.2f} before).",
-        source=current,  # the pane may only show beside images of the same patient
+        source=current.ref,  # the pane may only show beside images of the same patient
+        options={
+            "shows": prior.ref.sop_instance_uid,
+            "sides": list(edge_letters(current.frame.orientation)),
+        },
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.types import Spacing, SpacingSource
+from app.imaging.pixels import pipeline
+from app.imaging.types import Frame, Spacing, SpacingSource
 
 _AREA_NOTES = {
     SpacingSource.DETECTOR: "measured in the detector plane: in the patient it is smaller, by the "
@@ -33,22 +34,20 @@ def area_note(spacing: Spacing) -> str:
     return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
 
 
-def organ_metrics(
-    mask: NDArray[np.bool_], pixels: NDArray[np.uint8], spacing: Spacing, confidence: float
-) -> dict[str, Any]:
+def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> dict[str, Any]:
     """Measure a mask that is not empty.
 
     Args:
         mask: [rows, columns] of the whole image.
-        pixels: uint8 [rows, columns], the image as displayed.
-        spacing: The image's own pixel spacing.
+        frame: The image, whose own pixel spacing and stored values count.
         confidence: Mean probability inside this mask.
 
     Returns:
         JSON values. `centroid` is [y, x]; `bbox` is [min_y, min_x, max_y, max_x] with the maxima
         excluded, as in MedRAX; `relative_position` gives the centroid's distances from the top and
         from the left as fractions of the image, and its distance from the image's centre;
-        intensities are 0..255 as displayed; `aspect_ratio` is height / width.
+        intensities are values of the file after its rescale, whatever the window, and None for
+        colours; `aspect_ratio` is height / width.
     """
     y, x = np.nonzero(mask)
     rows, columns = mask.shape
@@ -56,10 +55,12 @@ def organ_metrics(
     centre_y, centre_x = float(y.mean()), float(x.mean())
     # Pixel centres are integers, so the image's middle is at (size - 1) / 2.
     from_top, from_left = (centre_y + 0.5) / rows, (centre_x + 0.5) / columns
-    inside = pixels[mask].astype(np.float64)
+    values = np.empty(0)
+    if not frame.is_color:
+        values = pipeline.values_in(frame, range(top, bottom), range(left, right), mask)
     return {
         "area_pixels": len(y),
-        "area_cm2": area_cm2(len(y), spacing),
+        "area_cm2": area_cm2(len(y), frame.spacing),
         "centroid": [round(centre_y, 2), round(centre_x, 2)],
         "bbox": [top, left, bottom, right],
         "width": right - left,
@@ -70,8 +71,8 @@ def organ_metrics(
             "left": round(from_left, 4),
             "center_dist": round(float(np.hypot(from_top - 0.5, from_left - 0.5)), 4),
         },
-        "mean_intensity": round(float(inside.mean()), 2),
-        "std_intensity": round(float(inside.std()), 2),
+        "mean_intensity": round(float(values.mean()), 2) if values.size else None,
+        "std_intensity": round(float(values.std()), 2) if values.size else None,
         "confidence_score": round(confidence, 4),
     }
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
 from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
-from app.tools.chest.image_suitability import grey
 from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (
     call_model,
@@ -215,7 +214,7 @@ class MedSam2Output(BaseModel):
     area_cm2: float | None = Field(description="None unless the real pixel spacing is known.")
     bbox: tuple[int, int, int, int] | None = Field(description="(min_y, min_x, max_y, max_x).")
     centroid: tuple[float, float] | None = Field(description="(y, x) in pixels.")
-    mean_intensity: float | None = Field(description="0..255 as displayed.")
+    mean_intensity: float | None = Field(description="Of the file's values, after rescale.")
     score: float = Field(description="The model's own estimate of its overlap with the truth.")
 
 
@@ -344,7 +343,7 @@ def _figures(mask: NDArray[np.bool_], snapshot: ImageSnapshot, score: float) -> 
     if not mask.any():
         none = dict.fromkeys(("area_cm2", "bbox", "centroid", "mean_intensity"))
         return {"found": False, "area_pixels": 0, **none, "score": score}
-    figures = organ_metrics(mask, grey(snapshot.display), snapshot.frame.spacing, score)
+    figures = organ_metrics(mask, snapshot.frame, score)
     kept = ("area_pixels", "area_cm2", "bbox", "centroid", "mean_intensity")
     return {"found": True, **{key: figures[key] for key in kept}, "score": score}
 

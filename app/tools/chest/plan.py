@@ -17,6 +17,7 @@ from app.tools.chest.contradictions import (
     RATIO,
     REPORT,
     SEGMENTATION,
+    TEXTS,
     disagreements,
 )
 from app.tools.chest.result_wording import WORDINGS, unanswered
@@ -25,6 +26,7 @@ from app.tools.pack_plan import (
     AnyOf,
     PackPlan,
     QuestionKind,
+    StatementWords,
     TextWords,
     ToolRule,
     any_of,
@@ -439,6 +441,7 @@ _TOOLS = (
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
         accepts=_CHEST,
+        alone="no prior is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -455,8 +458,19 @@ _TOOLS = (
     ),
 )
 
+_FIGURES = (CLASSIFIER, _COMPARE)
+_STATEMENTS = (
+    StatementWords(words.HEART_JUDGED, (RATIO, *_FIGURES), judges=True),
+    StatementWords(words.HEART_MEASURED, (RATIO, _COMPARE)),
+    StatementWords(words.NORMAL, (*_FIGURES, *TEXTS)),
+    *(StatementWords(i.words, _FIGURES) for i in words.LABELS if i.value != "Cardiomegaly"),
+    # Each by itself: a result that speaks of one of them does not show another.
+    *(StatementWords((word,)) for word in words.BEYOND_LABELS),
+)
+
 PLAN = PackPlan(
     "chest",
+    statements=_STATEMENTS,
     suggestions=(
         "Where are the lungs, and is the heart enlarged?",
         "What is abnormal here, and where?",

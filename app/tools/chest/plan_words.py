@@ -197,6 +197,18 @@ HEART_SIZE = (
     """),
 )
 
+HEART_JUDGED = (
+    *("cardiomegal*", "kardiomegali*", "cardiothoracic ratio .. normal|elevated|increased"),
+    *(
+        pair
+        for heart in ("heart", "heart size", "cardiac silhouette", "cardiac size", "herz")
+        for big in phrases("enlarg*, big, large, dilated, normal, huge, vergroesser*, gross")
+        for pair in (f"{heart} .. {big}", f"{big} .. {heart}")
+    ),
+)
+"""Words of statements on whether the heart is enlarged."""
+HEART_MEASURED = ("cardiothoracic", "ctr", "heart width", "thorax width", "thoracic width")
+
 OVERLAY = (
     *(f"{verb} {noun}" for verb in ("show", "display", "visualise", "visualize", "view", "see")
       for noun in ("overlay", "overlays", "segmentation", "segmented image", "masks", "mask image",
@@ -276,6 +288,19 @@ FINDINGS = (
     *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
 )
 """All terms for findings, scored by the classifier or not."""
+
+NORMAL = phrases("""
+    lung|lungs .. clear|normal, clear|normal .. lung|lungs, unremarkable, healthy, no .. abnormal*,
+    normal .. film|radiograph|xray|study|chest, film|radiograph|xray|study|chest .. normal
+""")
+"""Words of statements that nothing is found."""
+BEYOND_LABELS = phrases("""
+    carcinoma*, cancer*, malignan*, tumor*, tumour*, metasta*, tuberculosis, granuloma*, cavit*,
+    calcif*, abscess*, empyema, sarcoid*, aneurysm*, bronchiect*, embol*, copd, covid, infection,
+    heart failure, cardiac failure, lesion*, hyperinflat*, karzinom*, *krebs, furosemide, diuretic*,
+    antibiotic*, biopsy, surgery, chemotherapy, treat*, therapy, prescrib*
+""")
+"""Further findings, and treatments, of which only a result that names them says anything."""
 
 TARGETS = (
     *((item.value, item.words) for item in LABELS),

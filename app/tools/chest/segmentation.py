@@ -49,8 +49,8 @@ class OrganMetrics(BaseModel):
     height: int
     aspect_ratio: float = Field(description="Height / width.")
     relative_position: dict[str, float]
-    mean_intensity: float = Field(description="0..255 as displayed.")
-    std_intensity: float
+    mean_intensity: float | None = Field(description="Of the file's values, after rescale.")
+    std_intensity: float | None
     confidence_score: float = Field(description="Mean probability inside this structure's mask.")
 
 
@@ -134,7 +134,7 @@ def _result(
     frame = snapshot.frame
     pixels = image_suitability.grey(snapshot.display)
     metrics = {
-        name: organ_metrics(mask, pixels, frame.spacing, found.confidence[name])
+        name: organ_metrics(mask, frame, found.confidence[name])
         for name, mask in found.masks.items()
     }
     context.cancel.check()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from app.imaging.space.geometry import edge_letters
 from app.tools.api import (
     Approval,
     Artifact,
@@ -172,7 +173,11 @@ class ImageVisualizer:
             title=title or "Image",
             description=description,
             source=snapshot.ref if _same_matrix(snapshot) and not _stands_alone(snapshot) else None,
-            options={"figsize": list(figsize), "cmap": cmap},
+            options={
+                "figsize": list(figsize),
+                "cmap": cmap,
+                "sides": list(edge_letters(snapshot.frame.orientation)),
+            },
         )
         return ToolResult(
             summary=f"Showing {title!r}." if title else "Showing the image.",

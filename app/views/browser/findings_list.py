@@ -38,7 +38,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.imaging.findings import Finding
-from app.imaging.layer_links import may_be_same_patient
 from app.imaging.types import ImageRef
 from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
@@ -386,12 +385,12 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         groups: dict[str, list[Annotation]] = {}
-        seen = self._workspace.viewport.instance
+        listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
         for annotation in self._workspace.annotations.all():
-            # Findings of closed studies are kept but not listed until the study is open again.
-            # Those of another patient must not be taken for the shown one's.
-            image = self._workspace.instance_of(annotation.finding.image.sop_instance_uid)
-            if image is None or (seen is not None and not may_be_same_patient(image, seen)):
+            uid = annotation.finding.image.sop_instance_uid
+            if uid not in listed:
+                listed[uid] = self._is_listed(uid)
+            if not listed[uid]:
                 continue
             groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
         rows: list[Row] = []
@@ -401,6 +400,14 @@ class FindingsModel(QAbstractListModel):
             rows.append(MakerRow(maker, ids, any(item.visible for item in members), by_hand))
             rows.extend(_row(item, shown) for item in members)
         return rows
+
+    def _is_listed(self, uid: str) -> bool:
+        """Return whether an image is open and of the shown patient."""
+        # Findings of closed studies are kept but not listed until the study is open again. Those
+        # of another patient must not be taken for the shown one's.
+        image, shown = self._workspace.instance_of(uid), self._workspace.acquired
+        same = image and (shown is None or self._workspace.is_same_patient(image, shown))
+        return bool(same)
 
     @property
     def count(self) -> int:

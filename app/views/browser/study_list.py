@@ -43,6 +43,7 @@ _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 class StudyList(QWidget):
     """The study panel; click or Enter shows a series, Delete or the menu closes a study."""
 
+    series_clicked = Signal()
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
     def __init__(
@@ -84,7 +85,7 @@ class StudyList(QWidget):
         view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setMouseTracking(True)
         view.setAccessibleName("Studies and series")
-        view.clicked.connect(self._show)
+        view.clicked.connect(self._click)
         view.activated.connect(self._show)
         delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -132,6 +133,11 @@ class StudyList(QWidget):
             self.view.doItemsLayout()
             bar = self.view.verticalScrollBar()
             bar.setValue(bar.value() + self.view.visualRect(index).top() - y)
+
+    def _click(self, index: QModelIndex) -> None:
+        self._show(index)
+        if isinstance(self.model.row(index), SeriesRow):
+            self.series_clicked.emit()
 
     def _show(self, index: QModelIndex) -> None:
         row = self.model.row(index)

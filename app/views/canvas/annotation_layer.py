@@ -207,10 +207,19 @@ class AnnotationLayer(QObject):
         finding_id = annotation.finding.id
         drawn = self._draft is not None and finding_id == self._draft.id
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
-        handles = strong and bool(drawing.points_of(annotation.finding))
+        handles = strong and self.has_handles(annotation.finding)
         strength = self._strength_of(annotation.finding)
         tint = THEME.annotation_color(annotation.color)
         return FindingStyle(tint, strong, handles=handles, strength=strength)
+
+    def has_handles(self, finding: Finding) -> bool:
+        """Return whether a finding's points can be moved.
+
+        A tool's finding must be selected first, so that a drag for the window, begun near it by
+        chance, does not change it.
+        """
+        mine = drawing.by_hand(finding) or finding.id == self._annotations.selected
+        return mine and bool(drawing.points_of(finding))
 
     def _strength_of(self, finding: Finding) -> float:
         """Return how strongly a finding is drawn; 0 for all heatmaps but one."""

@@ -1,4 +1,4 @@
-"""Drawing and moving lengths, angles and marks with the mouse."""
+"""Drawing lengths, angles and marks with the mouse, and moving points of findings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class DrawingTool(QObject):
     """Lets the user draw on the canvas; `tool` is a key of `drawing.POINTS`, or "" for no tool.
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
-    a click; its second point is the vertex. Each drawing becomes a finding and can be undone. When
-    no tool is active, the points of existing drawings can be moved.
+    a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
+    points of existing drawings can be moved, and those of the selected finding of a tool.
     """
 
     tool_changed = Signal(str)
@@ -160,6 +160,8 @@ class DrawingTool(QObject):
         best: tuple[Finding, int] | None = None
         best_key = (True, math.inf)
         for finding in self._layer.findings:
+            if not self._layer.has_handles(finding):
+                continue
             for place, (x, y) in enumerate(drawing.points_of(finding)):
                 offset = self._view.to_widget(x, y) - position
                 distance = math.hypot(offset.x(), offset.y())

@@ -18,6 +18,7 @@ from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, P
 from app.views.canvas.finding_shapes import Shape
 from app.views.style import color as with_alpha
 from app.views.theme import THEME
+from app.workspace import drawing
 
 FILL = 0.15  # opacity of a mask's fill: the lung markings must stay readable
 FILL_STRONG = 0.28  # under the mouse or selected
@@ -107,8 +108,16 @@ class AnnotationItem(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        if self.outline is not None:
-            self.draw(painter, self.outline, self.style)
+        if self.outline is None:
+            return
+        self.draw(painter, self.outline, self.style)
+        if self.style.handles:
+            with on_screen(painter) as transform:
+                painter.setPen(self.pen(self.style))
+                painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+                for x, y in drawing.points_of(self.finding):
+                    center = transform.map(QPointF(x, y))
+                    painter.drawEllipse(center, HANDLE * self.style.size, HANDLE * self.style.size)
 
     @staticmethod
     def pen(style: FindingStyle) -> QPen:
@@ -192,12 +201,6 @@ class PolylineItem(AnnotationItem):
                 painter.setPen(pen)
                 painter.drawPath(line)
                 painter.drawLines(ticks)
-            if style.handles:
-                painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
-                for place in range(line.elementCount()):
-                    element = line.elementAt(place)
-                    center = QPointF(element.x, element.y)
-                    painter.drawEllipse(center, HANDLE * style.size, HANDLE * style.size)
 
 
 class PointItem(AnnotationItem):

@@ -35,7 +35,7 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """A view of an image; the wheel zooms, dragging pans, a double click fits the image.
+    """A view of an image; the wheel zooms, a double click fits the image.
 
     Attributes:
         turn: Flips and rotation on the screen.
@@ -252,21 +252,6 @@ class ImageView(pg.GraphicsView):
         super().resizeEvent(ev)
         if self._fitted:
             self.fit()
-
-    def mousePressEvent(self, ev: QMouseEvent) -> None:
-        self._drag_from = ev.position()
-        ev.accept()
-
-    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
-        if self._drag_from is not None and ev.buttons():
-            step = ev.position() - self._drag_from
-            self._drag_from = ev.position()
-            self.pan_by(step.x(), step.y())
-        ev.accept()
-
-    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
-        self._drag_from = None
-        ev.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         self.fit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,17 +10,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QWidget
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
+from app.imaging.types import VoiFunction, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import colormaps
+from app.views.canvas.corner_text import Corners, Sides, patient_lines
 from app.views.canvas.image_layer import pyramid, whole_patches
-from app.views.canvas.image_view import ImageView
+from app.views.canvas.image_view import DRAG_ZOOM, ImageView
+from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, Drag, drag_of, dragged_window
 from app.views.canvas.synthetic_band import SyntheticBand
+from app.views.canvas.text_overlay import Overlay
 from app.views.layouts import column
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label, tool_button
@@ -28,6 +34,7 @@ from app.workspace.panes import Pane, Panes
 Levels = tuple[NDArray[np.uint8], ...]
 _FORMATS = ("PNG", "JPEG")
 MAX_SIDE = 20_000  # px; our tools make no larger pictures
+_AS_IS = Window(127.5, 255.0, function=VoiFunction.LINEAR_EXACT)
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
@@ -60,6 +67,90 @@ def _unreadable(path: Path) -> FileProblem:
     return FileProblem("the picture cannot be read", subject=path.name, remedy="Run the tool again")
 
 
+class PictureView(ImageView):
+    """A view of a tool's picture, with the canvas' mouse gestures and its corner texts.
+
+    A left drag changes the window of a grey picture; a double click resets it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.overlay = Overlay(self)
+        self._levels: Levels = ()
+        self._window = _AS_IS
+        self._space = False
+        self._press: tuple[QPointF, Drag, Window] | None = None
+
+    def show_picture(self, levels: Levels) -> None:
+        """Show a picture and fit it."""
+        self._levels = levels
+        rows, columns = levels[0].shape[:2]
+        self.show_patches(whole_patches(levels), (columns, rows), 1.0, refit=True)
+
+    def _set_window(self, window: Window) -> None:
+        if not self._levels or self._levels[0].ndim != 2 or window == self._window:
+            return  # the colours of a map have a meaning
+        self._window = window
+        steps = (np.arange(256) - window.center) / window.width + 0.5
+        greys = (np.clip(steps, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
+        rows, columns = self._levels[0].shape[:2]
+        patches = whole_patches([greys[level] for level in self._levels])
+        self.show_patches(patches, (columns, rows), 1.0, refit=False)
+
+    def reset(self) -> None:
+        """Fit the picture, with the greys that it was made with."""
+        self._set_window(_AS_IS)
+        self.fit()
+
+    def resizeEvent(self, ev: QResizeEvent) -> None:
+        super().resizeEvent(ev)
+        if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
+            self.overlay.setGeometry(self.viewport().geometry())
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        kind = drag_of(ev.button(), space=self._space)
+        if kind is not None and self._press is None:
+            self._press = ev.position(), kind, self._window
+            self._drag_from = ev.position()
+        ev.accept()
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        ev.accept()
+        if self._press is None or self._drag_from is None:
+            return
+        start, kind, window = self._press
+        step, total = ev.position() - self._drag_from, ev.position() - start
+        self._drag_from = ev.position()
+        if kind is Drag.PAN:
+            self.pan_by(step.x(), step.y())
+        elif kind is Drag.ZOOM:
+            self.zoom_by(math.exp(-step.y() * DRAG_ZOOM), self.to_image(start))
+        elif total.manhattanLength() >= DRAG_THRESHOLD:
+            self._set_window(dragged_window(window, total.x(), total.y(), 255.0))
+
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        self._press = self._drag_from = None
+        ev.accept()
+
+    def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
+        self.reset()
+        ev.accept()
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Space:
+            self._space = True
+        else:
+            ev.ignore()
+
+    def keyReleaseEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Space and not ev.isAutoRepeat():
+            self._space = False
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._space = False
+        super().focusOutEvent(event)
+
+
 class PaneView(QWidget):
     """A widget with one picture by a tool, its title, description, maker and a close button."""
 
@@ -73,7 +164,10 @@ class PaneView(QWidget):
         self.band = SyntheticBand()
         if pane.options.get("synthetic"):
             self.band.set_model(str(pane.options.get("model") or "a model"))
-        self.view = ImageView()
+        self.view = PictureView()
+        if pane.instance is not None:
+            self.view.overlay.set_corners(Corners(patient_lines(pane.instance)))
+            self.view.overlay.set_sides(Sides(*pane.sides))
         self.view.setAccessibleName(pane.title or "Picture")
         self.note = label("", "caption", wrap=True)
         self.description = label(wording.one_line(pane.description), "muted", wrap=True)
@@ -81,7 +175,7 @@ class PaneView(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
         head.addWidget(self.title, 1)
-        head.addWidget(tool_button("maximize", "Fit", self.view.fit, 14))
+        head.addWidget(tool_button("maximize", "Fit", self.view.reset, 14))
         head.addWidget(tool_button("x", "Close this picture", close, 14))
         foot = column(
             self.description,
@@ -100,8 +194,7 @@ class PaneView(QWidget):
         levels, model = read
         self.ready = True
         self.band.set_model(model)
-        rows, columns = levels[0].shape[:2]
-        self.view.show_patches(whole_patches(levels), (columns, rows), 1.0, refit=True)
+        self.view.show_picture(levels)
 
     def _fail(self, error: SightlineError) -> None:
         self.ready = True

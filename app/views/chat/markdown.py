@@ -30,7 +30,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
+from app.agent.answers.evidence import MARK, UNKNOWN, citations, numbers_in
 from app.views.plain_text import clean, tooltip
 from app.views.text_view import LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
@@ -103,6 +103,10 @@ class Linker:
                 yield from self._linked(piece[2:-2], Style.BOLD)
 
     def _linked(self, text: str, style: Style) -> Iterator[Span]:
+        for piece, mark in split(text, MARK.finditer(text)):
+            yield from [Span(piece, Style.UNKNOWN)] if mark else self._unmarked(piece, style)
+
+    def _unmarked(self, text: str, style: Style) -> Iterator[Span]:
         for piece, citation in split(text, citations(text, self._results)):
             if citation is not None:
                 yield from self._cited(piece, style)

@@ -41,7 +41,7 @@ _COLUMNS = (
     ("area_cm2", "Area cm²"),
     ("area_pixels", "Area px"),
     ("confidence_score", "Confidence"),
-    ("mean_intensity", "Mean grey"),
+    ("mean_intensity", "Mean value"),
     ("width", "Width px"),
     ("height", "Height px"),
 )

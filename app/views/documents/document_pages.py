@@ -512,13 +512,17 @@ class DocumentStack(QStackedWidget):
             self.note.show_instance(instance)
             self._change_to(self.note)
 
+    def focus_page(self) -> None:
+        """Give the focus to the shown page."""
+        self.currentWidget().setFocus()
+
     def _change_to(self, page: QWidget) -> None:
         """Show a page; it gets the focus only if the previous page had it."""
         focus = self.window().focusWidget()
         inside = focus is not None and self.isAncestorOf(focus)
         self.setCurrentWidget(page)
         if inside:
-            page.setFocus()
+            self.focus_page()
 
 
 _NEEDS_IMAGES = (

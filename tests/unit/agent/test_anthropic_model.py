@@ -54,13 +54,13 @@ def test_a_run_with_reasoning_two_calls_at_once_and_an_answer(tmp_path: Path):
         *tool_use(3, "cardiothoracic_ratio", '{"image_path": "image-1"}', "toolu_2"),
         *stop("tool_use"),
     ]
-    second = [start(), *text(0, "The ratio ", "is 0.47 [1]."), *stop()]
+    second = [start(), *text(0, "The ratio ", "is 0.47."), *stop()]
     with AnthropicServer(first, second) as server:
         loop = AgentLoop(model_at(server.url), fake_tools.pack(), system="Be brief.")
         events = asyncio.run(collect(loop, request(tmp_path)))
     check_promises(events)
     assert events[-1].kind == "run_finished"
-    assert events[-1].answer == "The ratio is 0.47 [1]."
+    assert events[-1].answer == "The ratio is 0.47."
     thought = "".join(e.text for e in events if e.kind == "reasoning_delta")
     assert thought == "First the file, then the ratio."
     started = {e.tool: e.arguments for e in events if e.kind == "tool_started"}

@@ -90,6 +90,13 @@ def test_a_cycle_over_the_last_four_actions_stops(tmp_path: Path):
     assert len([event for event in events if event.kind == "tool_finished"]) == 3
 
 
+def test_a_cycle_of_three_actions_stops(tmp_path: Path):
+    turns: list[Turn] = [[ratio(name)] for name in "abcabc"]
+    events, _ = play(tmp_path, *turns, limits=Limits())
+    assert events[-1].stopped_by == "cycle"
+    assert len([event for event in events if event.kind == "tool_finished"]) == 5
+
+
 def test_four_different_calls_are_no_cycle(tmp_path: Path):
     turns: list[Turn] = [[ratio("a")], [ratio("b")], [ratio("a")], [ratio("c")]]
     events, _ = play(tmp_path, *turns, says("done"), limits=Limits())
@@ -113,11 +120,12 @@ def test_circles_are_told_exactly_when_they_close(actions: list[str], same_call:
         stop = meter.call(ToolCall(id=str(index), name=name, arguments={}))
         seen = actions[: index + 1]
         last = seen[-4:]
+        three = len(seen) >= 6 and seen[-6:-3] == seen[-3:] != [name] * 3
         if seen.count(name) >= same_call:
             assert stop is not None
             assert stop.by == "repeated_call"
             return
-        if len(last) == 4 and last[0] == last[2] != last[1] == last[3]:
+        if three or (len(last) == 4 and last[0] == last[2] != last[1] == last[3]):
             assert stop is not None
             assert stop.by == "cycle"
             return

@@ -96,6 +96,8 @@ def test_no_goal_is_reached_where_nothing_was_hidden(tmp_path: Path):
     "question",
     [
         "could a nodule hide behind the heart?",
+        "does the heart make the mediastinum larger",
+        "compare with the prior film and with the old report",
         "score the findings, then turn it into a report",
         "convert it with window center 50 and width 350",
         "set the window to 40/400 and export it as png",

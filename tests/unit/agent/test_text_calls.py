@@ -89,6 +89,16 @@ def test_several_calls_in_one_answer():
     )  # fmt: skip
 
 
+def test_an_unknown_name_among_calls_does_not_void_the_others():
+    other = ("check_answer", {})
+    for pair in ([INFO, other], [other, INFO]):
+        text = f"[{', '.join(written(item) for item in pair)}]"
+        assert read(text) == ("", pair)
+        assert read(f"[TOOL_CALLS] {text}") == ("", pair)
+    alone = f"[{written(other)}]"
+    assert read(alone) == (alone, []), "JSON that names no tool on offer is text"
+
+
 def test_many_calls_are_each_read_once():
     text = "\n".join([written(INFO)] * 300)
     assert read(text, size=4, quoted="x" * 100_000) == ("", [INFO] * 300)
@@ -129,7 +139,6 @@ def test_ordinary_text_flows_at_once():
         "<function=image_info>prose",
         "[TOOL_CALLS] none",
         "[TOOL_CALLS]image_info",
-        f"[{written(INFO)}, {written(('unknown', {}))}]",
         f"[{written(INFO)}, 5]",
         '{"name": "image_info"}',
         '{"name": "image_info", "arguments": 5}',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.reading.image_entries import read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Content, Instance, Problem
 from tests.support.hang import HANG_S
 from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
@@ -292,3 +293,28 @@ def test_random_damage_never_gives_anything_but_a_named_problem(
         error = decoder.frame(instance).exception(60)
         assert error is None or isinstance(error, FileProblem)
         assert error is None or "unexpected" not in error.reason
+
+
+@pytest.mark.parametrize("vr", [b"\xd5I", b"VI", b"U\0", b"\0\0", b"UN", b"OB"])
+def test_a_damaged_vr_in_the_meta_information_costs_no_image(tmp_path: Path, vr: bytes):
+    """dcmtk shows most of them; the figures are the same, and a word says what is damaged."""
+    path = make_dicom(tmp_path / "a.dcm")
+    data, stored = path.read_bytes(), read_frame(path, 0).stored
+    assert read_frame(path, 0).note == ""
+    for number in (0x00, 0x02, 0x03, 0x10, 0x12, 0x13):
+        at = data.index(bytes((2, 0, number, 0)), 132)
+        (tmp_path / "b.dcm").write_bytes(data[: at + 4] + vr + data[at + 6 :])
+        frame = read_frame(tmp_path / "b.dcm", 0)
+        np.testing.assert_array_equal(frame.stored, stored)
+        assert "meta information is damaged" in frame.note
+
+
+def test_a_header_with_very_many_character_sets_is_refused(tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm")
+    data = path.read_bytes()
+    at = data.index(b"\x08\0\x16\0UI", 300)
+    value = b"ISO_IR 100\\" * 20_000
+    added = b"\x08\0\x05\0UN\0\0" + struct.pack("<L", len(value)) + value
+    path.write_bytes(data[:at] + added + data[at:])
+    with pytest.raises(FileProblem, match="very many character sets"):
+        read_instance(path)

@@ -266,6 +266,26 @@ def test_pictures_of_a_folder_form_a_study_in_natural_order(decoder: Decoder, tm
     assert names(list(study.series[0].instances)) == ["im1.png", "im2.png", "im10.png"]
 
 
+def test_unrelated_pictures_of_a_folder_are_not_one_series_to_scroll_through(
+    decoder: Decoder, tmp_path: Path
+):
+    """Two patients' films in one stack: the wheel would go from one to the other unnoticed."""
+    square, wide = np.zeros((4, 4), np.uint8), np.zeros((4, 6), np.uint8)
+    related = {"00013_000.png": square, "00013_001.png": square}
+    files = related | {"00042_000.png": square, "normal.png": square}
+    for number, (name, pixels) in enumerate(files.items()):
+        (tmp_path / name).write_bytes(png_bytes(pixels + np.uint8(number)))
+    (tmp_path / "00013_002.png").write_bytes(png_bytes(wide))
+    (study,) = decoder.scan([tmp_path]).result(60).studies
+    assert [names(list(one.instances)) for one in study.series] == [
+        ["00013_000.png", "00013_001.png"],
+        ["00013_002.png"],
+        ["00042_000.png"],
+        ["normal.png"],
+    ]
+    assert study.series[0].description == "00013_000.png to 00013_001.png"
+
+
 def test_a_study_is_named_by_its_images_and_lists_what_has_no_number_after_them():
     """A segmentation and a selection of images have no series number: they are no examination."""
     ct = instance("ct", 1, Modality="CT", SeriesNumber="3", SeriesInstanceUID="1.1")

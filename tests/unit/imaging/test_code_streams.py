@@ -24,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
 
 Array = NDArray[Any]
 JPEG = "1.2.840.10008.1.2.4.50"
+RLE = "1.2.840.10008.1.2.5"
 JPEG_LS = "1.2.840.10008.1.2.4.80"
 JPEG_2000 = "1.2.840.10008.1.2.4.90"
 DARK = np.arange(200, dtype="<u2").reshape(10, 20)
@@ -127,3 +128,18 @@ def test_compressed_pixels_under_an_uncompressed_syntax_are_not_shown_as_noise(t
     path.write_bytes(path.read_bytes().replace(JPEG.encode(), plain, 1))
     with pytest.raises(FileProblem, match="its pixels are compressed, but it calls them"):
         read_instance(path)
+
+
+def test_a_byte_of_padding_behind_an_rle_segment_is_left_out(tmp_path: Path):
+    """dcmtk and pydicom show such files; a segment that lacks a byte is refused all the same."""
+    plain = np.arange(200, dtype=np.uint8).reshape(10, 20)
+    data = plain.tobytes()
+    segment = b"\x7f" + data[:128] + b"\x46" + data[128:199] + b"\0" + data[199:]
+    assert len(segment) % 2 == 1
+    head = np.array([1, 64, *[0] * 14], "<u4").tobytes()
+    for end in (b"", b"\0", b"\x05", b"\x80", b"\xff"):
+        path = packed(tmp_path / "a.dcm", plain, RLE, [head + segment + end])
+        np.testing.assert_array_equal(read_frame(path, 0).stored, plain)
+    path = packed(tmp_path / "a.dcm", plain, RLE, [head + segment[:-1]])
+    with pytest.raises(FileProblem, match="damaged"):
+        read_frame(path, 0)

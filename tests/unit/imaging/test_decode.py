@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydicom
 import pytest
+from pydicom import DataElement, config
 
 from app.errors import Cancelled, FileProblem
 from app.imaging import decode as decode_module
@@ -433,3 +435,16 @@ def test_records_come_back_as_they_were_packed():
     )
     instance = Instance(Path("/x"), "1", "dicom", 1, 2, attributes={"Modality": "CR"})
     assert unpack(Instance, pack(instance)) == instance
+
+
+@pytest.mark.parametrize("uid", [None, "", "1." * 400 + "1", "1.2.3\\1.2.4"])
+def test_a_file_with_an_unlawful_uid_has_not_changed(decoder: Decoder, tmp_path: Path, uid: Any):
+    path = make_dicom(tmp_path / "a.dcm")
+    dataset = pydicom.dcmread(path)
+    del dataset.SOPInstanceUID
+    if uid is not None:
+        dataset.add(DataElement(0x00080018, "UI", uid, validation_mode=config.IGNORE))
+    dataset.save_as(path)
+    instance = first_instance(decoder, path)
+    assert decoder.frame(instance).result(60).stored.size
+    assert decoder.attributes(instance).result(60)

@@ -225,6 +225,16 @@ def test_notes_for_a_remote_model_carry_no_path_and_no_patient(bench: Bench, stu
     assert "Secret" not in str(local + remote)
 
 
+def test_notes_tell_another_patients_images_apart(bench: Bench, study: Path):
+    for name, patient in (("b", "SECRET-2"), ("c", "SECRET-1"), ("d", "SECRET-2"), ("e", "X-3")):
+        named = {"PatientID": patient, "PatientName": f"Secret^{patient}"}
+        named = {} if patient == "SECRET-1" else named
+        bench.open(write_dicom(bench.folder / f"{name}.dcm", gradient(), **named))
+    notes = bench.images.notes(remote=True)
+    assert [note.get("patient", 1) for note in notes] == [1, 2, 1, 2, 3]
+    assert "SECRET" not in str(notes).upper()
+
+
 def test_the_refusal_for_a_remote_model_names_no_path_of_the_study(bench: Bench, study: Path):
     with pytest.raises(ToolRetry) as caught:
         bench.images.resolve("/etc/passwd")

@@ -281,6 +281,31 @@ def test_a_picture_that_is_shown_again_without_its_source_stays_beside_its_own_s
     assert [pane.path for pane in workspace.panes.all] == [prior.path]
 
 
+def test_a_pane_names_the_patient_of_the_prior_it_shows_not_of_the_image_beside_it(tmp_path: Path):
+    workspace = Workspace()
+    a, b = an_instance("a"), an_instance("b")
+    workspace.add(ScanResult((a_study("1", a), a_study("2", b)), ()))
+    options = {"shows": "b", "sides": ["R", "L", "H", "F"]}
+    prior = Artifact(tmp_path / "p.png", "show", source=ImageRef("a", 0, "00"), options=options)
+    workspace.take_results("chest_xray_compare", (), (prior,))
+    (pane,) = workspace.panes.all
+    assert pane.instance is b
+    assert pane.sides == ("R", "L", "H", "F")
+    again = Artifact(prior.path, "show", "Again", options={"cmap": "rgb"})
+    workspace.take_results("image_visualizer", (), (again,))
+    (pane,) = workspace.panes.all
+    assert (pane.title, pane.instance, pane.sides) == ("Again", b, ("R", "L", "H", "F"))
+
+
+def test_a_pane_of_unknown_source_names_no_patient(tmp_path: Path):
+    workspace = Workspace()
+    workspace.add(ScanResult((a_study("1", an_instance("a")),), ()))
+    workspace.take_results("generator", (), (Artifact(tmp_path / "made.png", "show"),))
+    (pane,) = workspace.panes.all
+    assert pane.instance is None
+    assert pane.sides == ("", "", "", "")
+
+
 def test_nothing_is_kept_of_a_study_whose_key_changed_while_it_was_open():
     """Two patients with one Study Instance UID: the key of the first tells them apart from then on.
 

@@ -64,7 +64,9 @@ def test_what_a_tool_made_is_no_mark_though_it_has_the_same_name():
     assert drawing.is_mark(made)
     assert drawing.by_hand(made)
     assert not drawing.by_hand(by_tool)
-    assert drawing.points_of(by_tool) == ()
+    moved = drawing.move_point(by_tool, FRAME, 0, (5, 6))
+    assert moved.corrected  # and stays the tool's
+    assert not drawing.by_hand(moved)
 
 
 class _Decoder:

@@ -16,6 +16,7 @@ from scipy import ndimage
 
 from app.errors import Cancelled
 from app.imaging.findings import Box, Finding, Polygon, Provenance, new_id
+from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     CancelToken,
@@ -315,6 +316,9 @@ def test_the_prior_is_shown_lying_on_the_current_image(two: Pair):
     assert shown.role == "show"
     current = two.bench.images.resolve(result.metadata["image_path"])
     assert shown.source == current.ref, "it stands beside this patient alone"
+    prior = two.bench.images.resolve(result.metadata["prior_path"])
+    assert shown.options["shows"] == prior.ref.sop_instance_uid, "whose name and date it bears"
+    assert shown.options["sides"] == list(edge_letters(current.frame.orientation))
     assert str(shown.path) == result.output["registered_image_path"]
     registered = np.asarray(Image.open(shown.path)).astype(float)
     inside = (slice(40, -40), slice(40, -40))
@@ -346,6 +350,7 @@ def test_what_is_asked_about_the_registered_prior_knows_its_patient_and_its_side
     two.open(mirrored, PatientOrientation=["R", "F"], PixelSpacing=[1.1, 1.1])
     two.host.registers = True
     result = two.run()
+    assert result.artifacts[0].options["sides"] == ["L", "R", "H", "F"]
     shown = two.bench.images.resolve(result.output["registered_image_path"])
     assert shown.instance.get("StudyDate") == "20210101"
     assert shown.instance.get("ViewPosition") == "AP"

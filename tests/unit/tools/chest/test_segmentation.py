@@ -228,9 +228,12 @@ def test_the_window_on_screen_does_not_change_the_answer(bench: Bench):
     bench.open(path)
     bench.open(path, window=Window(3000, 10))
     tool = ChestXRaySegmentation(Segmenter())
-    bench.run(tool, image_path="image-1")
-    bench.run(tool, image_path="image-2")
+    one, other = (bench.run(tool, image_path=f"image-{number}") for number in (1, 2))
     assert len(host.calls) == 1
+    assert one.output["metrics"] == other.output["metrics"], "figures of the same masks"
+    frame = bench.images.resolve("image-1").frame
+    heart = frame.stored[masks()["Heart"]]
+    assert one.output["metrics"]["Heart"]["mean_intensity"] == pytest.approx(heart.mean(), abs=0.01)
 
 
 def test_a_mirrored_film_is_turned_for_the_model_and_its_masks_turned_back(bench: Bench):

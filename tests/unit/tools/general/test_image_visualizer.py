@@ -30,7 +30,7 @@ def test_a_picture_made_in_the_run_is_shown_as_it_is(bench: Bench):
     shown = result.artifacts[0]
     assert (shown.role, shown.path, shown.title) == ("show", made, "Segmentation Overlay")
     assert shown.source == bench.images.resolve("image-1").ref
-    assert shown.options == {"figsize": [10, 10], "cmap": "rgb"}
+    assert shown.options == {"figsize": [10, 10], "cmap": "rgb", "sides": [""] * 4}
     assert {
         k: result.metadata[k] for k in ("title", "description", "figsize", "cmap", "status")
     } == {

@@ -1,0 +1,429 @@
+"""Marks in a model's answer at figures and statements that no result of the conversation supports.
+
+Only what code can compare is marked: figures with their units, subjects that the cited tool cannot
+show, judgements that the tool itself declined, results of another image, and deeds without a call.
+A statement without a mark is not thereby right.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+from app.agent.answers.answer_footer import relevant_results
+from app.agent.answers.evidence import CODE, citations, mark, numbers_in, unmarked
+from app.agent.call_log import LoggedCall
+from app.agent.enforcement.director import Director
+from app.agent.messages import Message
+from app.agent.planning import Vocabulary, tokens_of
+from app.tools.api import Approval
+from app.tools.pack_plan import Plans
+
+_UNITS = r"mm²|mm2|cm²|cm2|mm|cm|px|pixels?|%|HU|ml|mL|mg|kg|years?|days?"
+_NUMBER = re.compile(
+    rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
+    rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?!\w|[.,]\d)"
+    rf"(?:[\s-]?(?P<unit>{_UNITS})(?!\w))?"
+    rf"|(?<![\w.,])(?P<tight>\d+(?:\.\d+)?)(?P<tight_unit>{_UNITS})(?!\w)"
+)
+_DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
+_NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
+_ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
+_SENTENCE = re.compile(r"(?<=[.!?])[\s*_)\"”]+(?=[^\s\[a-z])|\n+")
+_SCALES = {"mm": ("mm", 1.0), "cm": ("mm", 10.0), "mm2": ("mm2", 1.0), "cm2": ("mm2", 100.0)}
+_BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
+_REACH = 80  # characters before a figure in which its name may stand
+_HARMLESS = (Approval.READ, Approval.COMPUTE)
+_STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
+
+_DECLINED = re.compile(
+    r"\?\W*$|\bwhether\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
+    r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
+    r"|too close|undecided|doubt",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"\b(?:fail\w*|not|n't|error|unable|would|could|should|if)\b", re.IGNORECASE)
+_I = r"\b(?:I|we|I've|we've|I have|we have|ich habe)\b(?:\s+(?:also|now|just|already|then|first))*"
+_BE = r"\b(?:was|were|has been|have been|is|are|wurde|wurden)\s+(?:now\s+|already\s+)?"
+_DEEDS = (
+    r"sent|e-?mailed|mailed|uploaded|deleted|printed|shared|faxed|forwarded|notified|informed|paged"
+    r"|contacted|scheduled|booked|ordered|prescribed|archived|gesendet|geschickt|verschickt"
+    r"|benachrichtigt|gelöscht|gedruckt"
+)
+_SAVED = r"saved|stored|exported|gespeichert|exportiert"
+_DEED = re.compile(
+    rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE})(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
+    re.IGNORECASE,
+)
+_WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
+_RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a result, a question or an image's note.
+
+    Attributes:
+        value: The number.
+        unit: Its unit, "" if none is given.
+        source: Number of the result that holds it; 0 for a question, a note or a failed call.
+    """
+
+    value: float
+    unit: str = ""
+    source: int = 0
+
+
+class Claims:
+    """Compares the texts of a model in one run with the results of the conversation.
+
+    Args:
+        director: The run's director, with the intent and the finished calls.
+        history: The conversation, with the current question.
+        plans: The packs' plans, which say what their tools can show.
+    """
+
+    def __init__(self, director: Director, history: Sequence[Message], plans: Plans) -> None:
+        self._director = director
+        self._results = {i.message.evidence: i for i in director.record.all() if i.message.evidence}
+        self._plans = plans
+        self._elsewhere = dict(self._of_other_images())
+        figures = dict.fromkeys([*self._given(history), *self._of_results()])
+        self._figures = sorted(figures, key=lambda item: abs(item.value))
+        self._measured = any(item.unit in _SCALES for item in self._figures)
+        texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
+        self._dates = {date for text in texts for date in _dates(text)}
+        self._said: dict[int, set[str]] = {}
+
+    def answer(self, text: str) -> str:
+        """Return an answer with its marks; one on an image that no tool looked at has at least one.
+
+        `marked` does the same for other texts.
+        """
+        asked = self._director.intent
+        told = self.marked(text)
+        unlooked = asked.needs_image and asked.scene.images and not self._results
+        if unlooked and text.strip() and told == unmarked(text):
+            return f"{told.rstrip()} {mark(self._unsupported())}"
+        return told
+
+    def marked(self, text: str) -> str:
+        """Return a text with a mark after each figure and statement that nothing supports."""
+        text = unmarked(text)
+        plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
+        plain = _blanked(plain, citations(text, self._results))
+        parts: list[str] = []
+        at = 0
+        for start, end in _sentences(text):
+            for place, why in sorted(self._of_sentence(text[start:end], plain[start:end])):
+                parts += [text[at : start + place], f" {mark(why)}"]
+                at = start + place
+        return "".join([*parts, text[at:]])
+
+    def _of_sentence(self, sentence: str, plain: str) -> Iterator[tuple[int, str]]:
+        """Yield the marks of a sentence with their places; `plain` has no code and citations."""
+        found = citations(sentence, self._results)
+        cited = {int(one["number"]): None for part in found for one in numbers_in(part[0])}
+        known = [number for number in cited if number in self._results]
+        figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
+        for one in _NUMBER.finditer(figures):
+            if why := self._figure(figures[max(0, one.start() - _REACH) : one.start()], one, known):
+                yield one.end(), why
+        for one in _DATE.finditer(plain):
+            if self._dates.isdisjoint(_dates(one[0])):
+                yield one.end(), "this date is in no result"
+        if cited and not known:
+            return  # marked as citing nothing
+        told = [self._elsewhere[number] for number in known if number in self._elsewhere]
+        told = [why for why in told if not _names(sentence, why)]
+        told += self._statement(plain, known)
+        if self._undone(plain):
+            told.append("this was not done")
+        yield from ((len(sentence.rstrip(" \t.!?:*_|")), why) for why in dict.fromkeys(told))
+
+    def _of_other_images(self) -> Iterator[tuple[int, str]]:
+        """Yield which results are of an image that is not asked about, each with its mark."""
+        record, intent = self._director.record, self._director.intent
+        notes = intent.scene.images
+        asked = [note for note in notes if note.get("id") in intent.images] or notes[:1]
+        about = frozenset[str]().union(*(record.sources(note) for note in asked))
+        concerned = relevant_results(record, intent, (), by_rules=False)
+        for number, item in self._results.items():
+            if about and item.images and item.sources.isdisjoint(about):
+                yield number, f"result {number} is of {concerned.where(item) or 'another image'}"
+
+    # -- figures
+
+    def _given(self, history: Iterable[Message]) -> Iterator[Figure]:
+        """Yield the figures of questions, image notes and failed calls."""
+        for message in history:
+            if message.role == "user":
+                yield from _in_text(message.text)
+                yield from _walk(message.images)
+            elif message.role == "tool" and not message.ok:
+                yield from _in_text(message.text)
+
+    def _of_results(self) -> Iterator[Figure]:
+        for number, item in self._results.items():
+            message = item.message
+            for part in (message.data, item.call.arguments):
+                yield from _walk(part, source=number)
+            lengths = (v for v in message.output.values() if isinstance(v, list | dict))
+            yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
+            tool = self._director.tool(item.call.name)
+            if tool is not None:
+                yield from _in_text(tool.spec.description, number)
+
+    def _figure(self, before: str, found: re.Match[str], cited: Sequence[int]) -> str:
+        """Return what is wrong with a figure; "" if it stems from a result or the question."""
+        unit = _unit(found["unit"] or found["tight_unit"] or "")
+        if _NAMED_BY_NUMBER.search(before) and not unit:
+            return ""
+        said, decimals = _value(found)
+        own = self._of_key(before, cited)
+        near = own or [*self._near(said, decimals)]
+        alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
+        if own and not alike:
+            return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
+        same = [item for item in alike if _same(said, decimals, unit, item)]
+        here = [item for item in same if not cited or item.source in (0, *cited)]
+        if not here and unit in _SCALES and (alike or not self._measured):
+            return f"no result gives this in {unit.replace('2', '²')}"
+        if not here:
+            return f"not in result {_listed(cited)}" if cited else "in no result"
+        elsewhere = [self._elsewhere.get(item.source, "") for item in here]
+        return "" if cited or not all(elsewhere) else elsewhere[0]
+
+    def _near(self, said: float, decimals: int) -> Iterator[Figure]:
+        """Yield the known figures that may be the one that is said, in whatever unit."""
+        slack = 10.0**-decimals
+        for factor in (1, 0.01, 0.1, 10, 100):
+            low, high = (abs(said) - slack) * factor, (abs(said) + slack) * factor
+            at = bisect_left(self._figures, low, key=lambda item: abs(item.value))
+            while at < len(self._figures) and abs(self._figures[at].value) <= high:
+                yield self._figures[at]
+                at += 1
+
+    def _of_key(self, before: str, cited: Sequence[int]) -> list[Figure]:
+        """Return the figures that results have under the name directly before a figure."""
+        longest, found = 0, list[Figure]()
+        for number in cited or self._results:
+            for key, value in self._results[number].message.output.items():
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    continue
+                name, unit = _name_and_unit(key)
+                if len(name) < longest or not _named(name).search(before):
+                    continue
+                found = found if len(name) == longest else []
+                longest = len(name)
+                found.append(Figure(float(value), unit, number))
+        return found
+
+    # -- statements
+
+    def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        """Yield what is wrong with the subject of a sentence."""
+        if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
+            return
+        for index in sorted(_subjects(words, _statement_words(self._plans))):
+            statement = self._plans.statements[int(index)]
+            shown = [number for number in cited or self._results if self._shows(number, index)]
+            doubts = [_doubt(self._results[number]) for number in shown]
+            if not shown and cited:
+                yield f"result {_listed(cited)} cannot show this"
+            elif not shown:
+                yield self._unsupported()
+            elif statement.judges and all(doubts) and not _DOUBT.search(words):
+                yield f"result {shown[0]} {doubts[0]}"
+
+    def _shows(self, number: int, index: str) -> bool:
+        """Return whether a result can support a statement: by its tool, or by its own words."""
+        item = self._results[number]
+        if item.call.name in self._plans.statements[int(index)].tools:
+            return True
+        if number not in self._said:
+            said = " . ".join(_strings(item.message.data))
+            self._said[number] = _subjects(said, _statement_words(self._plans))
+        return index in self._said[number]
+
+    def _unsupported(self) -> str:
+        if self._director.seen:
+            return "an impression from a reduced picture, not a result"
+        return "no result shows this" if self._results else "no tool has looked at the image"
+
+    # -- deeds
+
+    def _undone(self, words: str) -> bool:
+        """Return whether a sentence claims a deed of which no call was made."""
+        if _FAILED.search(words):
+            return False
+        ran = {item.call.name for item in self._results.values()}
+        found = _DEED.search(words)
+        if found is not None:
+            tools = filter(None, map(self._director.tool, ran))
+            made = any(tool.spec.approval not in _HARMLESS for tool in tools)
+            written = any(
+                key.endswith("_path") for i in self._results.values() for key in i.message.output
+            )
+            return not (made or (found["saved"] and written))
+        if _RAN.search(words):
+            named = {name for name in self._director.intent.scene.tools if name in words}
+            return bool(named - ran)
+        doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
+        tools = _subjects(doing, _deed_words(self._plans))
+        return bool(tools) and ran.isdisjoint(tools)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for found in _SENTENCE.finditer(text):
+        yield at, found.start()
+        at = found.end()
+    yield at, len(text)
+
+
+def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
+    """Return a text with spaces in place of the matches."""
+    parts: list[str] = []
+    at = 0
+    for found in matches:
+        parts += [text[at : found.start()], " " * len(found[0])]
+        at = found.end()
+    return "".join([*parts, text[at:]])
+
+
+def _names(sentence: str, why: str) -> bool:
+    """Return whether a sentence itself names the image that a mark names."""
+    return why.partition(" is of ")[2].casefold() in sentence.casefold()
+
+
+def _dates(text: str) -> Iterator[frozenset[int]]:
+    for found in _DATE.finditer(text):
+        yield frozenset(int(part) for part in found.groups() if part and part.isdigit())
+
+
+def _value(found: re.Match[str]) -> tuple[float, int]:
+    """Return a number in a text and its decimals; "0,72" is 0.72."""
+    digits = found["number"] or found["tight"]
+    if re.fullmatch(r"\d+,\d{1,2}", digits):
+        digits = digits.replace(",", ".")
+    digits = digits.replace(",", "")
+    sign = -1.0 if (found["sign"] or "+") in "-\u2212" else 1.0
+    return sign * float(digits), len(digits.partition(".")[2])
+
+
+def _unit(written: str) -> str:
+    short = written.replace("²", "2").replace("pixels", "px").replace("pixel", "px")
+    return short if short in ("HU", "mL") else short.lower()
+
+
+def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool = True) -> bool:
+    """Return whether a figure as written is the known one, rounded or in another unit."""
+    values = [(known.value, known.unit)]
+    if unit == "%" and known.unit in ("", "%"):
+        values = [(known.value, "%"), (known.value * 100, "%")]
+    elif unit in _SCALES and known.unit in _SCALES:
+        base, factor = _SCALES[unit]
+        other, scale = _SCALES[known.unit]
+        values = [(known.value * scale / factor, unit)] if base == other else []
+    slack = 0.5 * 10.0**-decimals * 1.0001
+    return any(
+        abs(abs(value) - abs(said)) <= slack
+        and (not units or not unit or unit == own or (not own and unit not in _SCALES))
+        for value, own in values
+    )
+
+
+def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
+    for found in _NUMBER.finditer(text[: 10 * _FIGURES]):
+        yield Figure(_value(found)[0], _unit(found["unit"] or found["tight_unit"] or ""), source)
+
+
+def _name_and_unit(key: str) -> tuple[str, str]:
+    name, _, last = key.lower().rpartition("_")
+    unit = _unit(last)
+    if name and (unit in _SCALES or unit in ("px", "hu", "HU")):
+        return name, unit
+    return key.lower(), "mm" if "spacing" in key.lower() else ""
+
+
+@lru_cache(maxsize=512)
+def _named(key: str) -> re.Pattern[str]:
+    words = r"[\s_]+".join(re.escape(word) for word in key.split("_") if word)
+    return re.compile(rf"(?<!\w){words}(?!\w){_BETWEEN}", re.IGNORECASE)
+
+
+def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
+    """Yield the numbers in JSON with their units, as far as keys or a "units" beside them tell."""
+    left: list[tuple[Any, str]] = [(value, unit)]
+    for _ in range(_FIGURES):
+        if not left:
+            return
+        match left.pop():
+            case bool(), _:
+                pass
+            case (int() | float()) as number, given:
+                yield Figure(float(number), given, source)
+            case str() as text, _:
+                yield from _in_text(text, source)
+            case dict() as table, given:
+                entries = cast("Mapping[str, Any]", table)
+                told = str(entries.get("unit") or entries.get("units") or "").split()
+                beside = _unit(told[0]) if told else given
+                left += [(item, _name_and_unit(key)[1] or beside) for key, item in entries.items()]
+            case (list() | tuple()) as items, given:
+                left += [(item, given) for item in cast("Sequence[Any]", items)]
+            case _:
+                pass
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts and the keys in JSON."""
+    left = [value]
+    for _ in range(_STRINGS):
+        if not left:
+            return
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as table:
+                for key, item in cast("Mapping[str, Any]", table).items():
+                    yield key.replace("_", " ")
+                    left.append(item)
+            case list() | tuple() as items:
+                left.extend(cast("Sequence[Any]", items))
+            case _:
+                pass
+
+
+def _subjects(text: str, vocabulary: Vocabulary) -> set[str]:
+    return {found.owner for found in vocabulary.find(tokens_of(text))}
+
+
+@lru_cache(maxsize=8)
+def _statement_words(plans: Plans) -> Vocabulary:
+    return Vocabulary((str(i), word) for i, s in enumerate(plans.statements) for word in s.words)
+
+
+@lru_cache(maxsize=8)
+def _deed_words(plans: Plans) -> Vocabulary:
+    return Vocabulary((rule.tool, word) for rule in plans.rules() for word in rule.leave_out)
+
+
+def _doubt(item: LoggedCall) -> str:
+    """Return why a tool's own result gives no judgement; "" if it does give one."""
+    if "cannot decide" in str(item.message.output.get("judgement")):
+        return "cannot decide this"
+    return "is marked unreliable" if item.message.output.get("reliable") is False else ""
+
+
+def _listed(numbers: Collection[int]) -> str:
+    return " and ".join(str(number) for number in dict.fromkeys(numbers))

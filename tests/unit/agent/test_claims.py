@@ -1,0 +1,233 @@
+"""What a model says is not vouched for: where no result supports it, it is marked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.answers.evidence import MARK, unmarked
+from app.agent.events import PlanUpdated, RunFinished
+from app.agent.llm.base import Text
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
+from app.agent.messages import Message
+from app.agent.sessions import Thread
+from app.tools.registry import load_packs
+from tests.support.fake_tools import (
+    SCORES,
+    DicomInput,
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    SegmentationInput,
+    collect,
+    convert,
+    ok,
+    pack,
+    request,
+    segmentation,
+)
+from tests.support.scripted_model import ScriptedModel, Turn, call
+
+PLANS = load_packs([]).plans
+FILM = {"id": "image-1", "path": "/a/film.dcm", "kind": "dicom", "modality": "CR", "view": "PA"}
+PRIOR = {**FILM, "id": "image-2", "path": "/a/prior.dcm"}
+UNDECIDED = "so near 0.5 that this measurement cannot decide whether the heart is enlarged"
+RATIO = {
+    "ratio": 0.503,
+    "heart_width_px": 1203.4,
+    "thorax_width_px": 2391.0,
+    "heart_width_mm": None,
+    "reliable": True,
+    "judgement": UNDECIDED,
+    "cutoff": "Above 0.5 an adult's heart is commonly read as enlarged.",
+}
+
+
+def tools(**ratio: Any) -> FakeRegistry:
+    measured = ok("Cardiothoracic ratio about 0.50.", {**RATIO, **ratio})
+    return FakeRegistry(
+        FakeTool("cardiothoracic_ratio", ImageInput, measured),
+        FakeTool("chest_xray_classifier", ImageInput, ok("4 scores.", dict(SCORES))),
+        FakeTool("chest_xray_segmentation", SegmentationInput, segmentation),
+        FakeTool("dicom_processor", DicomInput, convert),
+    )
+
+
+def said(text: str) -> Turn:
+    return [Text(text)]
+
+
+def ask(folder: Path, *turns: Turn, question: str = "Is the heart enlarged?", **kind: Any) -> Any:
+    registry = kind.pop("tools", None) or tools()
+    notes = kind.pop("notes", (FILM,))
+    asked = request(folder, question, notes=notes, **kind)
+    loop = AgentLoop(ScriptedModel(*turns), registry, plans=PLANS)
+    events = asyncio.run(collect(loop, asked))
+    assert isinstance(events[-1], RunFinished)
+    return events
+
+
+def answer(folder: Path, text: str, *calls: str, **kind: Any) -> str:
+    """The answer of a model that makes calls on the film and then says `text`."""
+    turns: list[Turn] = [[call(name, image_path="image-1")] for name in calls]
+    turns.append(said(text))
+    if not calls:  # it is told once that the tool is missing
+        turns.append(said(text))
+    return ask(folder, *turns, **kind)[-1].answer
+
+
+CTR = "cardiothoracic_ratio"
+SCORER = "chest_xray_classifier"
+
+
+def test_an_invented_answer_is_marked_and_not_vouched_for(tmp_path: Path):
+    text = "Ratio 0.72, severe cardiomegaly, heart width 168 mm, carcinoma, start furosemide."
+    events = ask(tmp_path, [call(CTR, image_path="image-1")], said(text))
+    told = events[-1].answer
+    assert "Ratio 0.72 [check: result 1 says 0.503]" in told
+    assert "168 mm [check: result 1 says 1203.4 px]" in told
+    assert "[check: no result shows this]" in told
+    assert "[check: result 1 cannot decide this]" in told
+    assert "Based on" not in told
+    goal = [event.goal for event in events if isinstance(event, PlanUpdated)][-1]
+    assert goal == "incomplete"
+    assert unmarked(told) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The cardiothoracic ratio is about 0.50 [1], which cannot decide whether it is enlarged.",
+        "The ratio is 0.503 [1].",
+        "Cardiothoracic ratio: **0.5** [1]; the cutoff is 0.5.",
+        "The heart is 1,203 px wide, the thorax 2391 pixels [1].",
+        "1. The ratio is 50% [1].\n2. Nothing else was asked.",
+        "See image 7, result 1.",
+        "It is too near 0.5 to say that the heart is enlarged [1].",
+        "I measured the heart [1].",
+        "Do you want me to look for pneumonia?",
+        "I cannot say whether there is a carcinoma.",
+        "The code is `ratio = 0.72`.",
+    ],
+)
+def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
+    assert answer(tmp_path, text, CTR) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("The ratio is 0.5 [1] and 0.61 before.", "0.61 [check: not in result 1]"),
+        ("The heart is 12.3 cm wide.", "12.3 cm [check: no result gives this in cm]"),
+        ("The heart is 1203 mm wide [1].", "1203 mm [check: no result gives this in mm]"),
+        ("There are 14 nodules.", "14 [check: in no result]"),
+        ("Cardiothoracic ratio: **0.61**", "0.61 [check: result 1 says 0.503]"),
+        ("The ratio was measured on 2019-03-04.", "2019-03-04 [check: this date is in no result]"),
+        ("There is pneumonia [1].", "[1] [check: result 1 cannot show this]."),
+        ("Pneumonia can not be excluded.", "excluded [check: no result shows this]."),
+        ("The lungs are clear [1].", "[check: result 1 cannot show this]"),
+        ("The heart is enlarged [1].", "[check: result 1 cannot decide this]"),
+        ("The heart is normal in size.", "[check: result 1 cannot decide this]"),
+        ("I saved the report to the archive.", "[check: this was not done]"),
+        ("I have sent the images to Dr. Huber.", "[check: this was not done]"),
+        ("The referring physician has been notified.", "[check: this was not done]"),
+        ("I segmented the lungs.", "[check: this was not done]"),
+        ("I ran chest_xray_classifier.", "[check: this was not done]"),
+    ],
+)
+def test_what_no_result_supports_is_marked_where_it_stands(tmp_path: Path, text: str, mark: str):
+    told = answer(tmp_path, text, CTR)
+    assert mark in told
+    assert unmarked(told) == text
+
+
+def test_a_judgement_against_unreliable_is_marked(tmp_path: Path):
+    doubtful = tools(judgement="above 0.5", reliable=False)
+    told = answer(tmp_path, "The heart is enlarged [1].", CTR, tools=doubtful)
+    assert "[check: result 1 is marked unreliable]" in told
+    fine = tools(judgement="above 0.5", ratio=0.58)
+    assert not MARK.search(answer(tmp_path, "The heart is enlarged [1].", CTR, tools=fine))
+
+
+def test_scores_are_compared_with_their_own_label(tmp_path: Path):
+    good = "Mass scores 0.73, effusion 0.50 and pneumonia (0.31) [1]."
+    assert answer(tmp_path, good, SCORER, question="Any disease?") == good
+    told = answer(tmp_path, "Mass: 0.31 [1].", SCORER, question="Any disease?")
+    assert "0.31 [check: result 1 says 0.731]" in told
+
+
+def test_lengths_with_a_known_spacing_are_compared_in_any_unit(tmp_path: Path):
+    spaced = tools(heart_width_mm=168.2)
+    good = "The heart is 168 mm, that is 16.8 cm, wide [1]."
+    assert answer(tmp_path, good, CTR, tools=spaced) == good
+    told = answer(tmp_path, "The heart is 186 mm wide [1].", CTR, tools=spaced)
+    assert "186 mm [check: not in result 1]" in told
+
+
+@pytest.mark.parametrize("text", ["The heart is not enlarged.", "All is well."])
+def test_an_answer_on_a_film_without_a_tool_is_marked(tmp_path: Path, text: str):
+    told = answer(tmp_path, text)
+    assert "[check: no tool has looked at the image]" in told
+
+
+def test_no_image_is_needed_for_small_talk(tmp_path: Path):
+    assert answer(tmp_path, "Good morning.", question="hello") == "Good morning."
+
+
+def test_a_citation_of_another_image_is_marked_unless_it_is_named(tmp_path: Path):
+    thread = Thread.in_memory()
+    both = (FILM, PRIOR)
+    first: Turn = [call(CTR, image_path="image-2")]
+    question = "Is the heart enlarged in image-2?"
+    ask(tmp_path, first, said("0.50 [1]."), question=question, notes=both, thread=thread)
+    second: Turn = [call(CTR, image_path="image-1")]
+    turns = [second, said("The ratio is 0.50 [1]. In prior.dcm it is 0.50 [1], here 0.50 [2].")]
+    told = ask(
+        tmp_path,
+        *turns,
+        question="Is the heart enlarged in image-1?",
+        notes=both,
+        thread=thread,
+        run_id="run-2",
+    )[-1].answer
+    assert told.startswith("The ratio is 0.50 [1] [check: result 1 is of prior.dcm]. In prior.dcm")
+    assert told.count("is of prior.dcm") == 1
+
+
+def test_what_is_said_before_the_tools_have_run_is_told_at_the_end(tmp_path: Path):
+    turn: Turn = [Text("Surely a carcinoma."), call(CTR, image_path="image-1")]
+    told = ask(tmp_path, turn, said("The ratio is 0.50 [1]."))[-1].answer
+    assert told.startswith("The ratio is 0.50 [1].\n\n**No result supports:**\n- Surely")
+    assert "carcinoma [check:" in told
+
+
+def test_a_mark_of_the_models_own_making_is_taken_out(tmp_path: Path):
+    told = answer(tmp_path, "The ratio is 0.50 [1] [check: verified by Dr. Huber].", CTR)
+    assert told == "The ratio is 0.50 [1]."
+
+
+def test_the_programs_own_answers_have_no_marks(tmp_path: Path):
+    for question in ("Is the heart enlarged?", "Which disease is it?", "Segment the lungs"):
+        loop = AgentLoop(OfflineModel(PLANS), pack(full=True), plans=PLANS)
+        events = asyncio.run(collect(loop, request(tmp_path, question)))
+        assert not MARK.search(events[-1].answer)
+
+
+def test_hostile_answers_take_little_time(tmp_path: Path):
+    for text in ("ratio 0.7 " * 3_000, "I " * 20_000, "[1]" * 20_000, "ratio" + " " * 50_000):
+        begun = time.monotonic()
+        answer(tmp_path, text, CTR)
+        assert time.monotonic() - begun < 20
+
+
+def test_marks_are_not_in_what_the_model_reads_next(tmp_path: Path):
+    thread = Thread.in_memory()
+    turn: Turn = [call(CTR, image_path="image-1")]
+    ask(tmp_path, turn, said("Ratio 0.72."), thread=thread)
+    assert [m.text for m in thread.history if m.role == "assistant"][-1] == "Ratio 0.72."
+    assert isinstance(thread.history[0], Message)
