@@ -58,9 +58,9 @@ def ask(
     prompt: str,
     images: Sequence[Path] = (),
     llm: str | None = None,
-    base_url: str = "",
     out: Path | None = None,
     *,
+    base_url: str = "",
     plan_only: bool = False,
     as_json: bool = False,
 ) -> int:
@@ -72,8 +72,8 @@ def ask(
         prompt: The question.
         images: Files, folders or archives whose images are open for the question.
         llm: The `name` for `Program.language_model`; None for the model of the settings.
-        base_url: The endpoint's address; "" for the one in the settings.
         out: Folder for masks and pictures; None for the conversation's own folder.
+        base_url: The endpoint's address; "" for the one in the settings.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """

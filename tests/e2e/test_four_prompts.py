@@ -77,7 +77,7 @@ def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
         monkeypatch.setenv("SIGHTLINE_MODELS", str(folder))
         monkeypatch.setattr(runs, "open_program", shared)
         if model is not None:
-            monkeypatch.setattr(program, "language_model", lambda _name: model)
+            monkeypatch.setattr(program, "language_model", lambda *_named: model)
         capsys.readouterr()
         assert runs.ask(prompt, images, "offline", tmp_path / "out", as_json=True) == 0
         assert model is None or model.used_up
