@@ -316,7 +316,7 @@ class _Writer:
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 return handle
             os.close(handle)
-            raise OSError(errno.EINVAL, "it is no regular file", name)
+            raise OSError(errno.EINVAL, "it is not a regular file", name)
 
         return self._open.enter_context(FileIO(path, "r+", opener=opener))
 

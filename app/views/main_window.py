@@ -73,7 +73,7 @@ from app.workspace.workspace import Workspace
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
 _FILTER = ";;".join(
     (
-        f"All that can be opened ({' '.join(chain.from_iterable(PATTERNS.values()))})",
+        f"All supported files ({' '.join(chain.from_iterable(PATTERNS.values()))})",
         *(f"{name} ({' '.join(patterns)})" for name, patterns in PATTERNS.items()),
         "All files (*)",
     )

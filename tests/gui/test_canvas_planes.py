@@ -266,7 +266,9 @@ def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):
 
 def test_a_series_that_is_no_volume_says_why_and_stays(stack: PlaneScene):
     stack.planes.choose(Plane.CORONAL)
-    problem = FileProblem("this series is no volume: a gap", subject="x", remedy="Choose another")
+    problem = FileProblem(
+        "this series is not a volume: a gap", subject="x", remedy="Choose another"
+    )
     stack.stack_decoder.volumes[-1].set_exception(problem)
     stack.settle()
     assert len(stack.told) == 1

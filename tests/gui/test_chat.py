@@ -194,7 +194,7 @@ def test_a_picture_that_cannot_be_read_leaves_the_card_whole(
     wait_until(lambda: chat.run.cards and chat.run.cards["c"].thumbnails)
     thumbnail = chat.run.cards["c"].thumbnails[0]
     wait_until(lambda: not thumbnail.isEnabled())
-    assert "no PNG or JPEG" in thumbnail.toolTip()
+    assert "not a PNG or JPEG" in thumbnail.toolTip()
 
 
 def test_the_plan_is_a_list_of_steps_with_their_states(chat: Chat, wait_until: Wait):

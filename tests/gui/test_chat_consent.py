@@ -188,7 +188,7 @@ def test_the_second_question_says_why_for_each_picture(
 ):
     dialog = asked(chat, wait_until, risky_request("gpt-x", HOST, [drawn(tmp_path)]))
     assert f"image-1: {RISK}" in dialog.view.detail.plain()
-    assert dialog.yes.text() == "Send all the same"
+    assert dialog.yes.text() == "Send anyway"
 
 
 # -- answers

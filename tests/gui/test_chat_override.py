@@ -62,7 +62,7 @@ def test_yes_is_a_click_once_the_card_was_seen_and_is_given_once(chat: Chat, wai
     assert chat.runner.answers == [("a1", Decision(granted=True))]
     chat.runner.say(ApprovalResolved, approval_id="a1", granted=True)
     wait_until(lambda: card.state.full)
-    assert card.state.full == "Used although it is not suitable"
+    assert card.state.full == "Used at your request"
     assert card.deny.isHidden() or not card.deny.isVisible()
 
 

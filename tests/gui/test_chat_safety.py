@@ -198,7 +198,7 @@ def test_a_foreign_link_selects_nothing(qapp: object):
 def test_only_png_and_jpeg_are_decoded(tmp_path: Path, name: str, content: bytes):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(FileProblem, match="no PNG or JPEG"):
+    with pytest.raises(FileProblem, match="not a PNG or JPEG"):
         read(path)
 
 

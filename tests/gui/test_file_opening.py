@@ -167,14 +167,16 @@ def test_stopping_keeps_what_was_found_and_says_so(
 def test_thousands_of_bad_files_are_one_notice_of_few_words(
     window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
 ):
-    bad = [Problem(Path(f"/x/{n}.txt"), "it is no image", "Open DICOM files") for n in range(5000)]
+    bad = [
+        Problem(Path(f"/x/{n}.txt"), "it is not an image", "Open DICOM files") for n in range(5000)
+    ]
     empty = Problem(Path("/x/empty.dcm"), "it is empty", "Copy it again")
     decoder.result = found(problems=[*bad, empty])
     window.open_paths([Path("/x")])
     wait_until(window.notices.all)
     (notice,) = window.notices.all()
     assert notice.title.text() == "5,001 files could not be opened"
-    assert notice.text.text().startswith("5,000 files: it is no image. empty.dcm: it is empty.")
+    assert notice.text.text().startswith("5,000 files: it is not an image. empty.dcm: it is empty.")
     assert len(notice.text.text()) < 200
 
 
@@ -212,8 +214,8 @@ def test_files_dropped_on_a_text_field_are_opened_and_text_is_still_text(
 def test_a_remark_about_a_file_is_not_told_as_a_file_that_could_not_be_opened():
     copy = Problem(Path("b.dcm"), "it is a copy of a.dcm, which is listed", remark=True)
     broken = Problem(Path("c.dcm"), "the file is empty")
-    assert problems_text([copy]) == "1 remark on files"
-    assert problems_text([broken, copy, copy]) == "1 file could not be opened, 2 remarks"
+    assert problems_text([copy]) == "1 warning about files"
+    assert problems_text([broken, copy, copy]) == "1 file could not be opened, 2 warnings"
     assert problems_text([]) == ""
 
 

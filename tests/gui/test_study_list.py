@@ -248,7 +248,7 @@ def test_a_hundred_thousand_images_are_listed_without_a_stall(desk: Desk, gui_he
 
 
 def test_thousands_of_problems_are_told_by_reason(desk: Desk):
-    alike = [Problem(Path(f"/x/{n}.txt"), "it is no image", "Open DICOM") for n in range(4900)]
+    alike = [Problem(Path(f"/x/{n}.txt"), "it is not an image", "Open DICOM") for n in range(4900)]
     copies = [
         Problem(Path(f"/x/copy{n}"), f"it is a copy of IM{n}.dcm, which is listed", "Leave it")
         for n in range(100)

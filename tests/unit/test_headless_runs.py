@@ -102,7 +102,7 @@ def test_a_relative_out_folder_serves_a_chain_of_tools(
 ):
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    assert ask(TWO_STEPS, demo_paths()[:1], "offline", Path("results"), as_json=True) == 0
+    assert ask(TWO_STEPS, demo_paths()[:1], "offline", out=Path("results"), as_json=True) == 0
     printed = capsys.readouterr().out
     assert results(printed) == {"dicom_processor": "ok", "image_visualizer": "ok"}
     assert list((tmp_path / "results").glob("*.png"))

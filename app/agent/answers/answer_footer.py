@@ -103,7 +103,7 @@ def _seen_mirrored(history: Sequence[Message]) -> frozenset[str]:
 
 
 _log = logging.getLogger(__name__)
-ADVICE = "Nothing of this was averaged: look at the image yourself."
+ADVICE = "These results were not averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
@@ -145,13 +145,11 @@ def _given(item: LoggedCall) -> CallResult:
     return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
 
 
-HEAD = "**Mind the images:**"
-SYNTHETIC = "results rest on a synthetic image, made by a model: they say nothing of any patient"
-MIRRORED = (
-    "as it is stored, mirrored: what it calls left or right by its own eyes may be the other side"
-)
-_OVERRULED = (" although ", "you said that")
-"""Marks the warning for a result on an unsuitable image that was used at the user's request."""
+HEAD = "**Image warnings:**"
+SYNTHETIC = "results are based on a synthetic image, made by a model, not on a patient"
+MIRRORED = "as stored, mirrored: what it calls left or right may be the opposite side"
+_OVERRULED = re.compile(r" at your request, although | although .*you said that", re.DOTALL)
+"""Marks warnings that the user overruled; the second wording is that of earlier versions."""
 _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
@@ -202,7 +200,7 @@ def _warnings(item: LoggedCall) -> Iterator[str]:
 
 
 def _minded(said: str, tool: str, plans: Plans) -> bool:
-    return all(part in said for part in _OVERRULED) or any(
+    return bool(_OVERRULED.search(said)) or any(
         has_words(said, re.escape(word)) for word in plans.caveats(tool)
     )
 

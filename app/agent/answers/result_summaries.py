@@ -46,7 +46,7 @@ def summarise(
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
     if open_:
-        blocks.append("\n".join(["**Not run any more**", *open_]))
+        blocks.append("\n".join(["**Not run**", *open_]))
     return "\n\n".join([*blocks, DISCLAIMER])
 
 

@@ -367,7 +367,7 @@ def _known(step: PlannedStep, tools: Collection[str]) -> PlannedStep:
         if len(near) != 1:
             hint = f"Did you mean {' or '.join(near)}? " if near else ""
             raise ToolRetry(
-                f'Step "{step.title[:60]}" names "{name[:80]}", which is no tool',
+                f'Step "{step.title[:60]}" names "{name[:80]}", which is not a tool',
                 remedy=f"{hint}Tools: {', '.join(sorted(tools))}.",
             )
         named += near

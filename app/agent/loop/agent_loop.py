@@ -246,7 +246,7 @@ class _Run:
             log_unexpected("A run failed", error)
             self._cut()
             reason = f"Something unexpected went wrong ({type(error).__name__})."
-            self.emitter.fail(reason, "The log says where. Please try again, or report it.")
+            self.emitter.fail(reason, "Please try again, or report it; the log has the details.")
 
     def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
         """Return the answer with marks at what no result supports, and such lines of `said`.

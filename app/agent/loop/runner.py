@@ -192,7 +192,7 @@ class AgentRunner:
             if not ended:
                 # Whoever asked waits for the end of the run.
                 reason = f"Something unexpected went wrong ({type(error).__name__})."
-                remedy = "The log says where. Please try again, or report it."
+                remedy = "Please try again, or report it; the log has the details."
                 run_id, now = job.run_id, utc_now()
                 end = RunFailed(run_id=run_id, seq=seq, time=now, error=reason, remedy=remedy)
                 self._tell(end)

@@ -214,7 +214,7 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
         log_unexpected(f"{spec.name} raised", error)
     return failed(
         f"{spec.name} failed unexpectedly ({type(error).__name__}).",
-        "The log says where; please report it.",
+        "Please report it; the log has the details.",
     )
 
 

@@ -262,7 +262,7 @@ def _excess(value: Any, sizes: Sizes) -> str:
             return f"is longer than {sizes.text:,} characters"
         # Compared as they are: a whole number may be larger than any float.
         case float() as number if not math.isfinite(number):
-            return "is no finite number"
+            return "is not a finite number"
         case int() | float() as number if abs(number) > sizes.number:
             return f"is beyond {sizes.number:,.0f}"
         case Mapping() | list() as items if len(items) > sizes.items:
@@ -346,7 +346,7 @@ def _judge_target(
     path = scope.target(text) if plain else None
     remedy = "Choose another folder."
     if path is None:
-        why, remedy = "is no plain path to write to", _PLAIN_PATH
+        why, remedy = "is not a plain path to write to", _PLAIN_PATH
     elif scope.contains_resolved(path):
         return None
     elif not Path(text).is_absolute():

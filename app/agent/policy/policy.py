@@ -146,7 +146,7 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
         try:
             data: Any = json.loads(read_regular(file).decode("utf-8-sig"))
             if not isinstance(data, dict):
-                raise UsageError("it is no JSON object")
+                raise UsageError("it is not a JSON object")
             policies.append(Policy.from_data(cast("dict[str, Any]", data)))
             continue
         except FileNotFoundError:
@@ -156,7 +156,7 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
         except OSError:
             reason = "it cannot be read"
         except (ValueError, RecursionError):
-            reason = "it is no JSON"
+            reason = "it is not JSON"
         _log.warning("a site's policy for tools cannot be used")
         notices.append(
             f"The policy for tools of this computer cannot be used ({reason}): until it is mended "

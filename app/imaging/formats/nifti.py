@@ -124,7 +124,7 @@ def _fields(path: Path, start: bytes) -> dict[str, Any]:
                 return _fields_by_name(struct.unpack(f"{order}{form}", start[:size]), names) | {
                     "order": order
                 }
-    raise damaged_header(path, "it is cut short, or no NIfTI header")
+    raise damaged_header(path, "it is cut short, or not a NIfTI header")
 
 
 def _fields_by_name(values: tuple[Any, ...], names: str) -> dict[str, Any]:

@@ -261,7 +261,7 @@ def _nrrd_fields(path: Path) -> tuple[Fields, int]:
 def _nrrd_sizes(path: Path, fields: Fields) -> tuple[int, ...]:
     parts = fields.get("sizes", "").split()
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
-        raise damaged_header(path, "its sizes are no whole numbers")
+        raise damaged_header(path, "its sizes are not whole numbers")
     if not 1 <= len(parts) <= _MAX_AXES or fields.get("dimension") != str(len(parts)):
         raise damaged_header(path, "its sizes do not fit its number of dimensions")
     return tuple(int(part) for part in parts)

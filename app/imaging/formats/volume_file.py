@@ -331,7 +331,7 @@ def _header(path: Path, status: FileStatus) -> VolumeHeader:
     """Return the checked header, kept while frames are asked for."""
     kind = volume_format(sources.read_start(path, 2048))
     if not kind:
-        raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
+        raise guards.problem(path, "this volume cannot be read", guards.COPY_AGAIN)
     header = _PARSERS[kind](path)
     size = status.size if header.data == path else sources.status(header.data).size
     check_header(header, path, size)

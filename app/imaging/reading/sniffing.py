@@ -66,7 +66,7 @@ def sniff(path: Path) -> str:
         reason = f"it holds the pixels of {owner.name} and nothing that describes them"
         raise guards.problem(path, reason, f"Open {owner.name}")
     remedy = "Unpack it first" if "zip" in other else REMEDY
-    reason = f"it is {other}, not an image that can be shown" if other else "it is no image"
+    reason = f"it is {other}, not an image that can be shown" if other else "it is not an image"
     raise guards.problem(path, reason, remedy)
 
 

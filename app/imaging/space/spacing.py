@@ -86,7 +86,9 @@ def image_spacing(attributes: SpacingAttributes) -> Spacing:
         return _region_spacing(a.regions, _aspect(a.aspect))
     # Without a type of calibration PixelSpacing is taken at the detector, the safe choice.
     if pixel and not a.problem:
-        return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
+        return _spacing(
+            pixel, SpacingSource.DETECTOR, "detector-plane scale, not corrected for magnification"
+        )
     if nominal:
         return _spacing(nominal, SpacingSource.DETECTOR, "of the film scanner")
     note = a.problem or _ignored_note(bad) or "the file gives no spacing"

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 class NotAStackError(Exception):
-    """The images do not form a stack; the message completes "this series is no volume: ..."."""
+    """The images do not form a stack; the message completes "this series is not a volume: ..."."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

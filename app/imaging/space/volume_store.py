@@ -546,16 +546,16 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
     instances = _instances(source)
     path = instances[0].path
     if any(not one.has_frames for one in instances):
-        raise guards.problem(path, "this series is no volume: it holds no images")
+        raise guards.problem(path, "this series is not a volume: it holds no images")
     # Frames of several objects may be different phases or echoes.
     if len(instances) > 1 and any(one.frames > 1 for one in instances):
-        reason = "this series is no volume: it holds several images of many frames each"
+        reason = "this series is not a volume: it holds several images of many frames each"
         raise guards.problem(path, reason, "Choose one of them")
     slices = [(one, index) for one in instances for index in range(one.frames)]
     if len(slices) > MAX_SLICES:
         raise guards.problem(path, f"a volume of {len(slices)} slices is too large")
     if len(slices) < 2:
-        raise guards.problem(path, "this series is no volume: it has fewer than two slices")
+        raise guards.problem(path, "this series is not a volume: it has fewer than two slices")
     return slices
 
 

@@ -194,7 +194,7 @@ class Assembly:
             )
 
     def _refusal(self, reason: str) -> FileProblem:
-        return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
+        return guards.problem(self._path, f"this series is not a volume: {reason}", _REMEDY)
 
 
 def _is_inverted(frame: Frame) -> bool:

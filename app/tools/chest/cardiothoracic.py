@@ -116,7 +116,7 @@ class CardiothoracicRatio:
             "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
-            "note": "Measured on a model's outlines, approximate, not for diagnosis.",
+            "note": "Approximate: measured on a model's outlines. Not for diagnosis.",
             "status": "completed",
         }
 
@@ -176,7 +176,7 @@ def _judgement(ratio: float, spread: float | None = None) -> str:
     this film (`spread`), gives no judgement.
     """
     if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
-        return f"so near {CUTOFF} that this measurement cannot decide whether the heart is enlarged"
+        return f"too close to {CUTOFF}: it cannot decide whether the heart is enlarged"
     return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"
 
 

@@ -45,7 +45,7 @@ def load_state(path: Path) -> State:
         raise
     except Exception as error:  # torch raises any exception class for damaged files
         raise ToolFailed(
-            "this weights file cannot be read: it is damaged or no weights file",
+            "this weights file cannot be read: it is damaged or not a weights file",
             subject=str(path),
             remedy=f"Get it again and install it with `{command()} models install PATH`.",
             detail=f"{type(error).__name__}: {error}",

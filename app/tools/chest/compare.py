@@ -168,7 +168,7 @@ class ChestXRayCompare:
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
         if missing:
             raise ToolFailed(
-                f"{' and '.join(missing)} not found on {name}: nothing to register by",
+                f"{' and '.join(missing)} not found on {name}: the images cannot be aligned",
                 remedy=_REMEDY,
             )
         scores, scores_missing = _scores(name, context)
@@ -201,19 +201,19 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     """
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
-        doubt = "the two files name different patients"
+        doubt = "these images belong to different patients"
     elif _same_identity(one, other):
         return []
     else:
-        doubt = "the files do not say that both images are of the same patient"
-    detail = f"Against it speaks: {doubt}. A comparison means something for one patient only."
+        doubt = "the files do not say whether both images are of the same patient"
+    detail = f"{doubt[0].upper()}{doubt[1:]}. Only images of one patient can be compared."
     # Consent is remembered by image, but it must not cover another prior of the same image.
     prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
     both = replace(first.ref, pixel_sha256=" ".join((first.ref.pixel_sha256, *prior)))
     if not context.confirm(_PATIENT, detail, image=both):
         raise ToolFailed(doubt, remedy=_REMEDY)
     context.cancel.check()
-    return [f"compared although {doubt}: you said that they are to be compared"]
+    return [f"compared at your request, although {doubt}"]
 
 
 def _same_identity(one: Identity, other: Identity) -> bool:
@@ -361,7 +361,7 @@ def _result(
     picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
     if alignment.problem:
-        warnings.append(f"the images could not be laid upon each other: {alignment.problem}")
+        warnings.append(f"the images could not be aligned: {alignment.problem}")
     for image, name in ((current, "current"), (prior, "prior")):
         texts = (*image.admission.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in texts]
@@ -380,7 +380,7 @@ def _result(
         "views": {"current": current.admission.position, "prior": prior.admission.position},
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
-        "note": "Figures rest on models' outlines and scores, approximate, not for diagnosis.",
+        "note": "Approximate: based on models' outlines and scores. Not for diagnosis.",
         "warnings": warnings,
         "status": "completed",
     }
@@ -435,9 +435,9 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     text = (
         f"Compared with the prior image{when}: {compared} of {len(rows)} figures can be compared. "
         + (
-            f"Changed beyond the method's own error: {'; '.join(changed)}."
+            f"Changes greater than the measurement error: {'; '.join(changed)}."
             if changed
-            else "None changed beyond the method's own error."
+            else "No change exceeds the measurement error."
         )
     )
     return with_warnings(text, warnings)

@@ -160,7 +160,7 @@ def _view_reasons(current: Side, prior: Side, *, strict: bool) -> list[str]:
 def _turn_reasons(degrees: float | None) -> list[str]:
     if degrees is None or abs(degrees) <= MOST_DEGREES:
         return []
-    return [f"the images are turned against each other by {abs(degrees):.0f} degrees"]
+    return [f"the images are rotated against each other by {abs(degrees):.0f} degrees"]
 
 
 def _scale_reasons(scale: float | None) -> list[str]:
@@ -211,7 +211,7 @@ def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
             why.append(f"{name}: {found.refused}")
         elif any("rotated" in text for text in found.warnings):
             why.append(f"on the {name} image the patient may be rotated")
-    rests = f"differences below {CTR_ERROR} are the outlines' own error"
+    rests = f"differences below {CTR_ERROR} are within the measurement error"
     values = (measured[0].ratio, measured[1].ratio)
     return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
 
@@ -228,10 +228,13 @@ def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> 
         for count, item in zip(pixels, spacing, strict=True)
     ]
     if spacing[0].source != spacing[1].source:
-        why = f"the spacings rest on different things ({spacing[1].source}, {spacing[0].source})"
+        why = (
+            f"the pixel spacings have different origins ({spacing[1].source}, {spacing[0].source})"
+        )
         return _row(what, "cm²", (values[0], values[1]), [why], None)
     error = AREA_ERROR * max((value for value in values if value is not None), default=0.0)
-    rests = f"in the {spacing[0].source}; differences below {AREA_ERROR:.0%} are its own error"
+    limit = f"differences below {AREA_ERROR:.0%} are within the measurement error"
+    rests = f"in the {spacing[0].source}; {limit}"
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
@@ -248,7 +251,7 @@ def _share_row(current: Side, prior: Side) -> Row:
         return right / (right + left) if right + left else None
 
     what = "Right lung's share of both lungs' area"
-    rests = f"differences below {AREA_ERROR / 2:.1%} are the outlines' own error"
+    rests = f"differences below {AREA_ERROR / 2:.1%} are within the measurement error"
     return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
 
 
@@ -348,7 +351,7 @@ def box_row(
     elif len(units) > 1 or units == {"px"}:
         reasons.append("the pixel spacing is unknown")
     elif spacings[0].source != spacings[1].source:
-        reasons.append("the spacings rest on different things")
+        reasons.append("the pixel spacings have different origins")
     else:
         reasons += against
     unit = units.pop() if len(units) == 1 else ""
@@ -374,5 +377,5 @@ def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     if not 0.7 <= scale <= 1.4:
         return f"the images differ in scale by {scale:.2f}"
     if not math.isfinite(degrees) or abs(degrees) > 25:
-        return f"the images seem to be turned against each other by {abs(degrees):.0f} degrees"
+        return f"the images seem to be rotated against each other by {abs(degrees):.0f} degrees"
     return ""

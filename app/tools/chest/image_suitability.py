@@ -239,7 +239,7 @@ _OTHER_PARTS = re.compile(
 _CHEST = re.compile(r"CHEST|THORAX|TORAX|LUNG")
 _NO_PART = frozenset({"UNKNOWN", "OTHER", "NONE", "NA", "N A"})
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
-_TITLE = "Use this image as a frontal chest radiograph all the same?"
+_TITLE = "Use this image as a frontal chest radiograph anyway?"
 _NO_CODE = re.compile(r"[^A-Z0-9_ ]")
 _CODE_LENGTH = 16  # longest Code String (CS), PS3.5 6.2
 _DESCRIBED = 64  # longest Long String (LO)
@@ -332,14 +332,14 @@ def _ask_user(
     """Ask the user to overrule the objections; raise `ToolFailed` without a yes."""
     reason = "; ".join(evidence.objections)
     detail = (
-        f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
-        "shown: on an image of anything else their results mean nothing."
+        f"{reason[0].upper()}{reason[1:]}. Chest models answer with confidence whatever image they "
+        "are given: on anything else their results are meaningless."
     )
     if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
         raise ToolFailed(reason, remedy=_REMEDY)
     context.cancel.check()
     _check_picture(snapshot, evidence, context, overruled=True)  # for its warnings
-    warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
+    warning = f"used at your request, although {reason}; results may be meaningless"
     return Admission(evidence.position, (warning, *evidence.warnings), tuple(evidence.objections))
 
 
@@ -354,7 +354,7 @@ def refuse_blank(pixels: NDArray[np.uint8]) -> None:
     if int(pixels.max()) == int(pixels.min()):
         raise ToolFailed(
             "the image is blank: all of its pixels have the same value",
-            remedy="Look whether it was exposed and sent correctly, or open another image.",
+            remedy="Check that it was exposed and sent correctly, or open another image.",
         )
 
 
@@ -370,7 +370,7 @@ def _check_size(pixels: NDArray[np.uint8]) -> None:
 def _check_modality(instance: Instance, evidence: _Evidence) -> None:
     if instance.kind != "dicom":
         evidence.warnings.append(
-            "a picture without DICOM attributes: that it is a chest radiograph is taken as said"
+            "a picture without DICOM attributes: assumed to be a chest radiograph"
         )
         return
     modality = _code_text(instance.get("Modality"))

@@ -14,9 +14,9 @@ from app.imaging.types import Frame, Spacing, SpacingSource
 _AREA_NOTES = {
     SpacingSource.DETECTOR: "measured in the detector plane: in the patient it is smaller, by the "
     "square of the magnification",
-    SpacingSource.CALIBRATED: "rests on the calibration stored in the file",
-    SpacingSource.PATIENT: "rests on PixelSpacing as stored in the file",
-    SpacingSource.REGION: "rests on the region's calibration",
+    SpacingSource.CALIBRATED: "uses the calibration stored in the file",
+    SpacingSource.PATIENT: "uses PixelSpacing as stored in the file",
+    SpacingSource.REGION: "uses the ultrasound region's calibration",
 }
 
 
@@ -31,7 +31,7 @@ def area_note(spacing: Spacing) -> str:
     """Return a note on the spacing that an area in cm² is based on, or on why there is no area."""
     if not spacing.known:
         return f"no area in cm2: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
-    return _AREA_NOTES.get(spacing.source, "rests on the spacing stored in the file")
+    return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
 
 
 def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> dict[str, Any]:

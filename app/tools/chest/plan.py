@@ -490,7 +490,8 @@ PLAN = PackPlan(
         "does not look like an upright frontal chest radiograph",
         "looks like a negative",
         "contradicts itself",
-        "name different patients",
+        "belong to different patients",
+        "name different patients",  # as earlier versions put it: conversations are kept
         "was taken after image",
     ),
 )

@@ -116,8 +116,8 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
     """
     instances = [snapshot.instance for snapshot in snapshots]
     texts = [
-        f"image {number} and image {other_number} name different patients: what the model says of "
-        "a change means nothing"
+        f"image {number} and image {other_number} belong to different patients: what the model "
+        "says of a change means nothing"
         for (number, one), (other_number, other) in combinations(enumerate(instances, 1), 2)
         if conflict(identity_of(one), identity_of(other))
     ]

@@ -83,15 +83,15 @@ def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVari
     }
     ratio = _ratio_spread(winners)
     notes = [
-        f"on cropped and slightly rotated copies of the film, the {name.lower()} comes out "
-        f"differently (agreement {agreement[name]:.2f})"
+        f"unstable: the outline of the {name.lower()} changes when the image is cropped or rotated "
+        f"slightly (agreement {agreement[name]:.2f})"
         for name in agreement
         if agreement[name] < LOW_AGREEMENT
     ]
     if ratio is not None and ratio > WIDE_RATIO:
         notes.append(
-            f"on cropped and slightly rotated copies of the film, the cardiothoracic ratio varies "
-            f"by {ratio:.2f}"
+            f"unstable: the cardiothoracic ratio varies by {ratio:.2f} when the image is "
+            "cropped or rotated slightly"
         )
     return PassVariation(agreement, ratio, tuple(notes))
 

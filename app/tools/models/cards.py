@@ -164,9 +164,9 @@ def read_card(path: Path) -> ModelCard:
         _check(made)
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise ValueError(f"{path.name} is no model card: {'; '.join(wrong)}") from error
+        raise ValueError(f"{path.name} is not a valid model card: {'; '.join(wrong)}") from error
     except ValueError as error:
-        raise ValueError(f"{path.name} is no model card: {error}") from error
+        raise ValueError(f"{path.name} is not a valid model card: {error}") from error
     return made
 
 

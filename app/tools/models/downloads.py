@@ -224,7 +224,7 @@ def list_repository(
                 raise ValueError("no commit")
         except _BAD_ANSWER as error:
             raise SightlineError(
-                "the hub's answer is none that is understood",
+                "the hub's answer was not understood",
                 subject=url,
                 remedy=alternative,
                 detail=f"{type(error).__name__}: {error}",
@@ -367,9 +367,9 @@ def _verify(part: Path, file: PlannedFile, url: str) -> None:
     if found != expected:
         part.unlink()
         raise SightlineError(
-            f"what came is not the published file ({kind} {found}, expected {expected})",
+            f"the download is not the published file ({kind} {found}, expected {expected})",
             subject=url,
-            remedy="Try again; if it stays so, the file or the way to it was tampered with.",
+            remedy="Try again; if it happens again, the file may have been tampered with.",
         )
 
 
@@ -431,7 +431,7 @@ def _hub_errors(url: str, alternative: str, part: Path | None = None) -> Generat
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    remedy = f"Check the network and try again: what came is kept. {alternative}".strip()
+    remedy = f"Check the network and try again: what was downloaded is kept. {alternative}".strip()
     try:
         yield
     except HfHubHTTPError as error:
@@ -458,17 +458,17 @@ def _status_error(code: int, url: str, alternative: str, remedy: str) -> Sightli
     reason = f"the server answers {code}"
     match code:
         case 401 | 403:
-            reason += ": it gives this to those only who may have it"
+            reason += ": access to this model is restricted"
             remedy = (
                 "Accept the model's terms on its page with your account there, set HF_TOKEN to an "
                 f"access token of that account, and try again. {alternative}".strip()
             )
         case 404 | 410:
-            reason += ": it is not there any more"
+            reason += ": it is no longer there"
             remedy = alternative or remedy
         case 429:
             reason += ": too many requests"
-            remedy = f"Try again later: what came is kept. {alternative}"
+            remedy = f"Try again later: what was downloaded is kept. {alternative}"
         case _:
             pass
     return SightlineError(f"it could not be downloaded ({reason})", subject=url, remedy=remedy)
@@ -479,7 +479,7 @@ def _token() -> str:
     token = os.environ.get("HF_TOKEN", "").strip()
     if not _TOKEN.fullmatch(token):
         raise SightlineError(
-            "HF_TOKEN is no access token: it holds spaces, line ends or letters with accents",
+            "HF_TOKEN is not an access token: it holds spaces, line ends or letters with accents",
             remedy="Copy the token again from your account at the hub.",
         )
     return token

@@ -349,7 +349,7 @@ def _identify(source: Source, path: Path, cards: list[ModelCard]) -> ModelCard:
         files = "; ".join(c.files[0].name for c in cards if not (c.folder or c.embedded))
         folders = ", ".join(known.name for known in cards if known.folder)
         raise UsageError(
-            "this is none of the models that Sightline knows",
+            "this is not a model that Sightline knows",
             subject=str(path),
             remedy=f"Say which it is with --name. Known files: {files}. Known folders: {folders}.",
         )
@@ -417,7 +417,7 @@ def _plan_hub_cache(
         raise UsageError(
             f"this could be one of several models: {names}"
             if found
-            else "this is none of the models that Sightline knows",
+            else "this is not a model that Sightline knows",
             subject=str(path),
             remedy="Say which it is with --name, or install one folder models--* at a time.",
         )

@@ -298,7 +298,7 @@ def check_tensors(path: Path) -> None:
             pass
     except (SafetensorError, ValueError, OSError) as error:
         raise SightlineError(
-            "this is no safetensors file, or it is cut off or damaged",
+            "this is not a safetensors file, or it is cut off or damaged",
             subject=path.name,
             remedy="Copy or download it again.",
             detail=f"{type(error).__name__}: {error}",

@@ -109,7 +109,7 @@ def folder_source(
                 raise hostile(f"it holds a link to a folder: {name!r}")
             continue
         if not file.is_file():
-            raise hostile(f"it holds something that is no file: {name!r}")
+            raise hostile(f"it holds something that is not a file: {name!r}")
         sizes[safe_name(name)] = file.stat().st_size
     check_names(sizes)
     streams = partial(_folder_streams, path, sizes)
@@ -171,7 +171,7 @@ def archive_errors(path: Path | str) -> Generator[None]:
         yield
     except _DAMAGED as error:
         raise SightlineError(
-            "this archive cannot be read: it is damaged or no archive",
+            "this archive cannot be read: it is damaged or not an archive",
             subject=str(path),
             remedy="Copy or download it again.",
             detail=f"{type(error).__name__}: {error}",
@@ -180,7 +180,7 @@ def archive_errors(path: Path | str) -> Generator[None]:
 
 def _check_growth(total: int, path: Path) -> None:
     if total > _MOST_GROWTH * path.stat().st_size + _SLACK:
-        raise hostile("it would grow beyond all measure when it is unpacked")
+        raise hostile("it would become far too large when unpacked")
 
 
 def _zip_sizes(path: Path) -> dict[str, int]:

@@ -218,10 +218,12 @@ def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) ->
     if place.card.embedded:
         return (f"{files} are damaged: reinstall Sightline",) if unpublished else ()
     if _changed_files(place, record, digests):
-        return (f"{files} were changed since they were installed: results are as good as they are",)
+        return (
+            f"{files} were changed after installation: results are only as good as these files",
+        )
     if unpublished:
         differ = "differ from the published file" + ("s" if folder else "")
-        return (f"{files} {differ}: results are as good as they are",)
+        return (f"{files} {differ}: results are only as good as these files",)
     if place.card.pinned:
         return ()
     when = f"those installed on {record.installed[:10]}" if record else "those found in its folder"

@@ -268,7 +268,9 @@ class ModelStore:
         """
         wanted = self.card(name)
         if wanted.embedded:
-            raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing is to be got.")
+            raise UsageError(
+                f"{wanted.name} comes with Sightline", remedy="There is nothing to download."
+            )
         status = self.status(wanted)
         agreed_already = status.accepted and (status.code == "allowed" or not consent.code)
         # No host is asked for anything if the installed files are the published ones.

@@ -72,7 +72,7 @@ def problems_text(problems: Sequence[Problem]) -> str:
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
     if remarks:
-        parts.append(counted(remarks, "remark") + ("" if lost else " on files"))
+        parts.append(counted(remarks, "warning") + ("" if lost else " about files"))
     return ", ".join(parts)
 
 

@@ -222,9 +222,9 @@ def presentation_text(
     title = wording.one_line(state.layer.title)
     title = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
     if not applies:
-        return f"Presentation {title}: says nothing of this frame"
+        return f"Presentation {title}: does not apply to this frame"
     notes = ["changed by hand"] if changed else []
-    notes += ["not all of it applied"] if state.warnings else []
+    notes += ["partly applied"] if state.warnings else []
     return f"Presentation: {title}" + (f" ({', '.join(notes)})" if notes else "")
 
 

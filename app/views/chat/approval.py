@@ -32,8 +32,8 @@ _MAX_HEIGHT = 240
 _WAITS = "The assistant waits for your answer."
 _SCROLL = "Scroll up to see what is asked; then it can be allowed."
 _UNSUITABLE = (
-    "What a tool says of an image that it was not made for may mean nothing. Your yes holds for "
-    "this image in this conversation, and every result on it says so."
+    "Results on an image that a tool was not made for may be meaningless. Your yes applies to this "
+    "image in this conversation, and every result on it says so."
 )
 
 Answer = Callable[[str, Decision], object]
@@ -272,7 +272,7 @@ class OverrideCard(GuardedCard):
     """Asks whether a tool may use an unsuitable image; Tab reaches "Don't use it" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self._add_detail(layout, event.detail, "What speaks against it")
+        self._add_detail(layout, event.detail, "Reasons against it")
         self._unseen = [self.title, self.detail]
         about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
         self.about = ElidedText("  ·  ".join(part for part in about if part), "caption")
@@ -288,7 +288,7 @@ class OverrideCard(GuardedCard):
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        return "Used although it is not suitable" if granted else "Not used"
+        return "Used at your request" if granted else "Not used"
 
 
 class _ReachedPlace(QFrame):

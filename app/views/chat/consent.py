@@ -55,7 +55,7 @@ _DIGEST = re.compile(r"[0-9a-f]{24}")
 _YES = {
     "conversation": "Send",
     "pictures": "Send pictures",
-    "risky_pictures": "Send all the same",
+    "risky_pictures": "Send anyway",
 }
 
 

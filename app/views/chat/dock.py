@@ -305,7 +305,7 @@ class ChatDock(QWidget):
         if isinstance(error, ThreadInUse):
             # A copy is a branch that leaves out no run.
             notice.add_action(
-                "Go on in a copy",
+                "Continue in a copy",
                 "git-branch",
                 lambda: self._threads.branch(thread_id, len, ""),
             )

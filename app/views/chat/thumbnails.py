@@ -43,7 +43,7 @@ def read(path: Path) -> QImage:
             image.thumbnail((_READ, _READ), Image.Resampling.BOX)
             return to_qimage(ImageOps.exif_transpose(image))
     except UnidentifiedImageError as error:
-        raise FileProblem("this is no PNG or JPEG picture", subject=str(path)) from error
+        raise FileProblem("this is not a PNG or JPEG picture", subject=str(path)) from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise FileProblem("this picture cannot be read", subject=str(path)) from error
 

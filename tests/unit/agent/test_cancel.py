@@ -169,7 +169,9 @@ def test_half_an_answer_that_was_read_has_its_caveats_behind_it(tmp_path: Path, 
     assert events[-1].kind in ("run_cancelled", "run_failed")
     said = "".join(event.text for event in events if event.kind == "text_delta")
     assert "It is big [1]" in said
-    assert "**Mind the images:**\n- results rest on a synthetic image" in said.split("[1]", 1)[1]
+    assert (
+        "**Image warnings:**\n- results are based on a synthetic image" in said.split("[1]", 1)[1]
+    )
     assert asked.thread.history[-1].text == f"It is big [1]\n\n{INTERRUPTED_ANSWER}"
 
 

@@ -32,12 +32,12 @@ from tests.support.scripted_model import ScriptedModel, Turn, call, says
 
 PLANS = load_packs([]).plans
 CLASSIFIER = "chest_xray_classifier"
-HEAD = "Mind the images"
+HEAD = "Image warnings"
 FILM = str(DICOM_NOTE["path"])
 OTHER = {**DICOM_NOTE, "id": "image-2", "path": "/studies/other.dcm"}
 OVERRULED = (
-    "used although this image is CT, not a chest radiograph (CR, DX): you said that it is to be "
-    "used; results may mean nothing"
+    "used at your request, although this image is CT, not a chest radiograph (CR, DX); "
+    "results may be meaningless"
 )
 MIRRORED = "the image is stored mirrored: what the model calls left is the patient's right"
 LOOKS_MIRRORED = (
@@ -113,7 +113,7 @@ def follow_up(
 
 def test_a_synthetic_image_is_told_though_the_model_does_not(tmp_path: Path):
     said = answer(tmp_path, {"synthetic": True})
-    assert "**Mind the images:**\n- results rest on a synthetic image" in said
+    assert "**Image warnings:**\n- results are based on a synthetic image" in said
     assert "[1]" in said
 
 
@@ -136,14 +136,16 @@ def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it
 @pytest.mark.parametrize("which", ["", "image 2: "])
 def test_an_image_that_only_the_users_yes_let_in_is_told(tmp_path: Path, which: str):
     said = answer(tmp_path, warned("small", which + OVERRULED))
-    assert f"- chest_xray_classifier: {which}used although this image is CT" in said
+    assert (
+        f"- chest_xray_classifier: {which}used at your request, although this image is CT" in said
+    )
     assert "small" not in said
 
 
 def test_it_is_told_where_the_tool_warns_in_its_output_too(tmp_path: Path):
     turns = ([call("cardiothoracic_ratio", image_path=FILM)], says("The heart is normal [1]."))
     said = ask(tmp_path, tools({}, ratio=[OVERRULED]), turns, Thread.in_memory()).answer
-    assert "- cardiothoracic_ratio: used although this image is CT" in said
+    assert "- cardiothoracic_ratio: used at your request, although this image is CT" in said
 
 
 def test_without_plans_of_packs_it_is_told_as_well(tmp_path: Path):
@@ -152,6 +154,9 @@ def test_without_plans_of_packs_it_is_told_as_well(tmp_path: Path):
 
 def test_all_that_was_overruled_is_told(tmp_path: Path):
     reasons = "; ".join(f"the file says that this is reason {number}" for number in range(9))
+    said = answer(tmp_path, warned(f"used at your request, although {reasons}"))
+    assert "reason 8 [1]" in said
+    # As results were worded in conversations of earlier versions.
     said = answer(tmp_path, warned(f"used although {reasons}: you said that it is to be used"))
     assert "reason 8: you said that it is to be used [1]" in said
 
@@ -185,9 +190,9 @@ def test_what_several_results_say_of_one_image_stands_once(tmp_path: Path):
     registry = tools({FILM: warned(OVERRULED)}, ratio=[OVERRULED])
     calls = [call(CLASSIFIER, image_path=FILM), call("cardiothoracic_ratio", image_path=FILM)]
     said = ask(tmp_path, registry, (calls, says("Fine.")), Thread.in_memory()).answer
-    assert "- chest_xray_classifier, cardiothoracic_ratio: used although" in said
-    assert said.count("used although") == 1
-    assert said.endswith("results may mean nothing [1] [2].")
+    assert "- chest_xray_classifier, cardiothoracic_ratio: used at your request, although" in said
+    assert said.count("used at your request, although") == 1
+    assert said.endswith("results may be meaningless [1] [2].")
 
 
 def test_the_program_names_no_evidence_for_an_answer_that_cites_none(tmp_path: Path):
@@ -202,10 +207,10 @@ def test_the_program_names_no_evidence_for_an_answer_that_cites_none(tmp_path: P
 @pytest.mark.parametrize(
     ("metadata", "told"),
     [
-        (warned(OVERRULED), "used although this image is CT"),
+        (warned(OVERRULED), "used at your request, although this image is CT"),
         (warned(MIRRORED), "stored mirrored"),
         (warned(LOOKS_MIRRORED), "the film looks mirrored"),
-        ({"synthetic": True}, "results rest on a synthetic image"),
+        ({"synthetic": True}, "results are based on a synthetic image"),
     ],
 )
 def test_a_follow_up_without_a_tool_carries_it(
@@ -220,7 +225,7 @@ def test_a_follow_up_without_a_tool_carries_it(
 def test_a_follow_up_for_which_another_tool_runs_on_the_image_carries_it(tmp_path: Path):
     turns = [[call("cardiothoracic_ratio", image_path=FILM)]]
     said = follow_up(tmp_path, warned(OVERRULED), "The heart is fine [2].", turns=turns)
-    assert "chest_xray_classifier: used although" in said
+    assert "chest_xray_classifier: used at your request, although" in said
 
 
 def test_a_third_question_carries_it_still(tmp_path: Path):
@@ -238,15 +243,18 @@ def test_it_is_carried_when_the_conversation_is_opened_another_day(tmp_path: Pat
     again = store.open(thread.thread_id)
     said = ask(tmp_path, registry, [says("Yes [1].")], again, "Sure?").answer
     again.close()
-    assert "used although this image is CT" in said
+    assert "used at your request, although this image is CT" in said
 
 
 def test_an_answer_that_cites_a_result_carries_it_from_another_image(tmp_path: Path):
     notes = (OTHER, DICOM_NOTE)
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=notes)
-    assert "- chest_xray_classifier on RG1.dcm: used although" in said
+    assert "- chest_xray_classifier on RG1.dcm: used at your request, although" in said
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=(OTHER,))
-    assert "- chest_xray_classifier on an image that is not open now: used although" in said
+    assert (
+        "- chest_xray_classifier on an image that is not open now: used at your request, although"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,13 +276,13 @@ def test_a_question_about_the_image_carries_it_though_another_is_shown(
 ):
     notes = (OTHER, DICOM_NOTE)
     said = follow_up(tmp_path, warned(OVERRULED), "It is.", question=question, notes=notes)
-    assert "on RG1.dcm: used although" in said
+    assert "on RG1.dcm: used at your request, although" in said
 
 
 def test_a_question_about_an_image_that_is_closed_by_now_carries_it(tmp_path: Path):
     question = "How is it on the previous film?"
     said = follow_up(tmp_path, warned(OVERRULED), "It is.", question=question, notes=(OTHER,))
-    assert "on an image that is not open now: used although" in said
+    assert "on an image that is not open now: used at your request, although" in said
 
 
 def test_a_question_about_another_image_does_not_carry_it(tmp_path: Path):
@@ -300,7 +308,7 @@ def test_a_drawn_image_is_told_of_later_and_not_of_a_patients(tmp_path: Path):
     assert HEAD not in of_patient.answer
     shown = (drawn, DICOM_NOTE)
     of_drawn = ask(tmp_path, registry, [says("Big.")], thread, notes=shown)
-    assert "results rest on a synthetic image" in of_drawn.answer
+    assert "results are based on a synthetic image" in of_drawn.answer
     assert "[1] [2]" in of_drawn.answer
 
 
@@ -318,7 +326,10 @@ def test_a_picture_made_of_the_image_that_is_opened_itself_is_that_image(tmp_pat
     turns = [[call("image_visualizer", image_path=FILM)]]
     registry, thread = tools({FILM: warned(OVERRULED)}), Thread.in_memory()
     ask(tmp_path, registry, (*turns, *TWO_TURNS), thread)
-    assert "used although" in ask(tmp_path, registry, [says("Yes.")], thread, notes=[shown]).answer
+    assert (
+        "used at your request, although"
+        in ask(tmp_path, registry, [says("Yes.")], thread, notes=[shown]).answer
+    )
 
 
 def test_a_result_on_no_image_is_carried_only_where_it_is_cited(tmp_path: Path):

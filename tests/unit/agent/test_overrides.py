@@ -28,7 +28,7 @@ from tests.support.scripted_model import ScriptedModel, call, says
 
 HEAD = ImageRef("1.2.840.1", 0, "a" * 64)
 HAND = ImageRef("1.2.840.2", 0, "b" * 64)
-TITLE, DETAIL = "Use this image all the same?", "Against it speaks: this image is CT."
+TITLE, DETAIL = "Use this image all the same?", "This image is CT."
 
 
 class _Images:
@@ -125,7 +125,7 @@ def test_a_yes_holds_for_this_conversation_image_and_objection_only(tmp_path: Pa
     assert asked(guarded(), thread) == 1
     assert asked(guarded(), thread) == 0
     assert asked(guarded(image=HAND), thread) == 1
-    assert asked(guarded(detail="Against it speaks: a lateral view."), thread) == 1
+    assert asked(guarded(detail="A lateral view."), thread) == 1
     assert asked(guarded(image=None), thread) == 1
     assert asked(guarded(image=None), thread) == 1
     assert asked(guarded(), Thread.in_memory()) == 1

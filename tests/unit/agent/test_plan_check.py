@@ -70,7 +70,7 @@ def test_a_name_that_is_off_by_a_letter_is_mended():
 
 
 def test_a_name_of_no_tool_is_refused_and_says_which_there_are():
-    with pytest.raises(ToolRetry, match='names "Magic", which is no tool') as caught:
+    with pytest.raises(ToolRetry, match='names "Magic", which is not a tool') as caught:
         check("", PlannedStep("a", tools=("Magic",)))
     assert cells.CELLS in caught.value.remedy
 

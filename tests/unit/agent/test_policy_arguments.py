@@ -36,8 +36,8 @@ def scope(tmp_path: Path) -> Scope:
         ({"a": [["x" * 90_000] * 12]}, "more than 1,000,000 characters together"),
         ({"a": 1e16}, "beyond"),
         ({"a": -(10**400)}, "beyond"),
-        ({"a": float("inf")}, "no finite number"),
-        ({"a": float("nan")}, "no finite number"),
+        ({"a": float("inf")}, "not a finite number"),
+        ({"a": float("nan")}, "not a finite number"),
     ],
 )
 def test_nothing_may_be_larger_than_any_tool_needs(

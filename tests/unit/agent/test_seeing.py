@@ -67,7 +67,7 @@ def test_that_it_saw_a_mirrored_film_is_told_behind_its_answer(
 ):
     """Tools turn a mirrored film for their models; its picture is what the viewer shows."""
     played = shown(tmp_path, EYES, "What do you see?", says("a device on the left"), row=row)
-    behind = "- the model saw 1.dcm as it is stored, mirrored: what it calls left or right"
+    behind = "- the model saw 1.dcm as stored, mirrored: what it calls left or right"
     assert (behind in played.events[-1].answer) is told
 
 

@@ -47,7 +47,7 @@ def test_results_failures_warnings_and_what_was_left():
         "**Not done**\n- **chest_xray_classifier** failed: weights missing. Install them.\n"
         "- **cell_counter**: Stopped before it finished.",
         "**Warnings**\n- cardiothoracic_ratio: the patient is rotated",
-        "**Not run any more**\n- chest_xray_segmentation\n- Compare with the prior film",
+        "**Not run**\n- chest_xray_segmentation\n- Compare with the prior film",
         DISCLAIMER,
     ]
 
@@ -113,7 +113,7 @@ def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
         events = asyncio.run(collect(loop, request(tmp_path)))
     assert events[-1].stopped_by == "tool_calls"
     assert "Cardiothoracic ratio about 0.47" in events[-1].answer
-    left = "**Not run any more**\n- chest_xray_classifier\n- image_visualizer\n\n"
+    left = "**Not run**\n- chest_xray_classifier\n- image_visualizer\n\n"
     assert left in events[-1].answer
 
 
@@ -123,7 +123,7 @@ def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
     loop = AgentLoop(OfflineModel(PLANS), pack(), limits=limits, plans=PLANS)
     events = asyncio.run(collect(loop, request(tmp_path, question)))
     assert "**Left Lung:** outlined" in events[-1].answer
-    assert "**Not run any more**\n- cardiothoracic_ratio\n\n" in events[-1].answer
+    assert "**Not run**\n- cardiothoracic_ratio\n\n" in events[-1].answer
 
 
 def cited(tool: str, number: int, output: dict[str, Any], **metadata: Any) -> Message:

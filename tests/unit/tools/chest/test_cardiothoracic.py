@@ -158,4 +158,4 @@ def test_an_image_that_was_overruled_gives_no_reliable_ratio(bench: Bench):
     tool = CardiothoracicRatio(Segmenter())
     result = tool.run(CardiothoracicInput(image_path="image-1"), context)
     assert result.output["reliable"] is False
-    assert "used although" in result.output["warnings"][0]
+    assert "used at your request, although" in result.output["warnings"][0]

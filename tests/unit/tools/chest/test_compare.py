@@ -301,7 +301,7 @@ def test_two_images_of_one_state_have_no_change(two: Pair):
     two.open({**chest(), "pixels": moved(chest()["pixels"], planted(0, 1, (0.3, 0)))})
     two.open(chest())
     result = two.run()
-    assert "None changed beyond the method's own error" in result.summary
+    assert "No change exceeds the measurement error" in result.summary
     assert not any(row["beyond_error"] for row in result.output["rows"])
 
 
@@ -397,8 +397,11 @@ def test_the_order_rests_on_date_and_time_and_says_where_it_cannot(
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"PatientID": "SOMEBODY-ELSE"}, "name different patients"),
-        ({"PatientID": None, "PatientName": None}, "do not say that both images are of the same"),
+        ({"PatientID": "SOMEBODY-ELSE"}, "belong to different patients"),
+        (
+            {"PatientID": None, "PatientName": None},
+            "do not say whether both images are of the same",
+        ),
     ],
 )
 def test_two_patients_are_compared_only_when_the_user_says_so(
@@ -413,7 +416,7 @@ def test_two_patients_are_compared_only_when_the_user_says_so(
     assert two.host.calls == []
     two.yes = True
     warnings = two.run().metadata["warnings"]
-    assert any(told in text and "you said" in text for text in warnings)
+    assert any(told in text and "at your request" in text for text in warnings)
 
 
 @pytest.mark.parametrize("said", ["ANONYMOUS", "anon 1", "0000", "Unknown", "DE-IDENTIFIED", None])
@@ -422,7 +425,7 @@ def test_what_anonymising_writes_into_every_file_names_nobody(two: Pair, said: s
     name = None if said is None else "Anonymous"
     two.open(chest(), PatientID=said, PatientName=name, **born)
     two.open(chest(heart=1.1), PatientID=said, PatientName="Doe" if born else name, **born)
-    with pytest.raises(ToolFailed, match="do not say that both images are of the same"):
+    with pytest.raises(ToolFailed, match="do not say whether both images are of the same"):
         two.run()
 
 
@@ -463,7 +466,7 @@ def test_an_image_is_not_compared_with_itself(two: Pair):
         (
             {"PixelSpacing": None, "ImagerPixelSpacing": [1.0, 1.0]},
             "Heart, area",
-            "rest on different things",
+            "have different origins",
         ),
     ],
 )
@@ -486,7 +489,7 @@ def test_images_that_are_turned_against_each_other_have_no_comparable_widths(two
     two.open(chest())
     two.open(chest(heart=1.2))
     found = rows_of(two.run())
-    assert "turned against each other by 9 degrees" in found["Cardiothoracic ratio"]["why"]
+    assert "rotated against each other by 9 degrees" in found["Cardiothoracic ratio"]["why"]
     assert found["Right lung's share of both lungs' area"]["comparable"] is True
 
 
@@ -501,7 +504,7 @@ def test_a_bad_registration_is_refused_and_no_picture_is_shown(two: Pair, bad: d
     assert result.artifacts == ()
     assert result.output["registered_image_path"] is None
     assert result.output["registration"]["accepted"] is False
-    assert any("could not be laid upon" in text for text in result.metadata["warnings"])
+    assert any("could not be aligned" in text for text in result.metadata["warnings"])
     assert rows_of(result)["Cardiothoracic ratio"]["comparable"] is True
 
 
@@ -554,7 +557,7 @@ def test_a_boxs_longer_side_is_the_longer_one_in_mm():
 @pytest.mark.parametrize(
     ("spacings", "unit", "why"),
     [
-        ((spaced(1, 1), spaced(1, 1, SpacingSource.PATIENT)), "mm", "rest on different things"),
+        ((spaced(1, 1), spaced(1, 1, SpacingSource.PATIENT)), "mm", "have different origins"),
         ((spaced(None, None), spaced(1, 1)), "", "spacing is unknown"),
         ((spaced(None, None), spaced(None, None)), "px", "spacing is unknown"),
     ],
@@ -571,7 +574,7 @@ def test_boxes_in_units_that_are_not_the_same_are_not_subtracted(
     ("changes", "why"),
     [
         ({"scale": 1.2}, "20% larger on the prior film"),
-        ({"degrees": 9.0}, "turned against each other by 9 degrees"),
+        ({"degrees": 9.0}, "rotated against each other by 9 degrees"),
     ],
 )
 def test_boxes_are_not_subtracted_where_lengths_are_not_the_same_lengths(

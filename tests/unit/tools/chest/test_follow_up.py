@@ -66,14 +66,14 @@ def second_answer(bench: Bench) -> str:
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"Modality": "CT"}, "used although this image is CT"),
+        ({"Modality": "CT"}, "used at your request, although this image is CT"),
         (HANDS, "shows the hand, not the chest; the file says that this is a lateral view"),
         ({"PatientOrientation": ["R", "F"]}, "the image is stored mirrored"),
     ],
 )
 def test_what_speaks_against_the_file_is_told(bench: Bench, attributes: dict[str, Any], told: str):
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
-    assert told in second_answer(bench).split("Mind the images")[1]
+    assert told in second_answer(bench).split("Image warnings")[1]
 
 
 def test_a_film_that_looks_mirrored_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -81,12 +81,12 @@ def test_a_film_that_looks_mirrored_is_told(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(image_suitability, "_judgements", OrderedDict())
     bench = Bench(tmp_path, Mirrored())
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
-    assert "the film looks mirrored" in second_answer(bench).split("Mind the images")[1]
+    assert "the film looks mirrored" in second_answer(bench).split("Image warnings")[1]
 
 
 def test_a_sound_film_has_none(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), BodyPartExamined=None))
-    assert "Mind the images" not in second_answer(bench)
+    assert "Image warnings" not in second_answer(bench)
 
 
 def test_what_was_turned_for_a_model_counts_as_mirrored():

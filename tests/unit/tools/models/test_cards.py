@@ -67,8 +67,8 @@ def test_a_card_is_read_as_it_stands(tmp_path: Path):
         (GOOD.replace("trust_remote_code = true", ""), "is code"),
         (GOOD.replace('name = "net.py"', 'name = "x"\nurl = "http://x.invalid"'), "not https"),
         (GOOD.replace('tools = ["a_tool"]', 'tools = ["a_tool"]\nfolder = false'), "one file"),
-        ("name = ", "no model card"),
-        ('name = "net"', "no model card"),
+        ("name = ", "not a valid model card"),
+        ('name = "net"', "not a valid model card"),
     ],
 )
 def test_what_no_card_can_say_is_refused_with_the_reason(tmp_path: Path, wrong: str, why: str):

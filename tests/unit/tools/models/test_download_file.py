@@ -183,7 +183,7 @@ def test_it_goes_on_where_it_broke_off_in_a_later_call(tmp_path: Path, server: S
     server.answers["/file"] = then_down
     with pytest.raises(SightlineError, match="answers 503") as caught:
         download(wanted(server), tmp_path / "x")
-    assert "what came is kept" in caught.value.remedy
+    assert "what was downloaded is kept" in caught.value.remedy
     have = (tmp_path / "x.part").stat().st_size
     assert have >= len(CONTENT) // 2 - downloads._CHUNK
     assert not (tmp_path / "x").exists()

@@ -249,7 +249,7 @@ def test_hostile_names_of_a_hub_are_refused(tmp_path: Path, there: Hub):
     with pytest.raises(SightlineError, match="a name that is not taken"):
         made.get("test-folder")
     there.offer(FILES, siblings=3)
-    with pytest.raises(SightlineError, match="none that is understood"):
+    with pytest.raises(SightlineError, match="was not understood"):
         made.get("test-folder")
     assert contents(made.folder) == {}
 

@@ -77,7 +77,7 @@ def test_a_manifest_made_to_break_its_reader_or_a_terminal_is_refused(
 def test_a_folder_whose_settings_nobody_can_read_is_none_that_is_known(tmp_path: Path):
     made = store(tmp_path, foldered())
     source = write_files(tmp_path / "x", {"config.json": DEEP, "a.txt": b""})
-    with pytest.raises(SightlineError, match="none of the models"):
+    with pytest.raises(SightlineError, match="not a model that Sightline knows"):
         made.plan_install(source)
 
 
@@ -106,7 +106,7 @@ def test_a_cache_of_the_hub_with_a_damaged_branch_is_taken_by_its_one_snapshot(t
 def test_a_mirror_that_lists_nonsense_is_said_to(tmp_path: Path, there: Hub, answer: bytes):
     there.served.answers[f"/api/models/{REPOSITORY}/revision/main?blobs=true"] = data(answer)
     made = store(tmp_path, foldered())
-    with pytest.raises(SightlineError, match="none that is understood"):
+    with pytest.raises(SightlineError, match="was not understood"):
         made.get("test-folder")
     assert contents(made.folder) == {}
 
@@ -124,7 +124,7 @@ def test_a_token_that_cannot_be_sent_is_not_told(
     tmp_path: Path, there: Hub, monkeypatch: pytest.MonkeyPatch, token: str
 ):
     monkeypatch.setenv("HF_TOKEN", token)
-    with pytest.raises(SightlineError, match="HF_TOKEN is no access token") as caught:
+    with pytest.raises(SightlineError, match="HF_TOKEN is not an access token") as caught:
         store(tmp_path, foldered()).get("test-folder")
     assert "hf_" not in str(caught.value) + caught.value.detail
     assert there.served.asked == []
