@@ -23,6 +23,7 @@ from app.imaging import guards
 
 UNPACK = "Unpack the archive first, then open the folder"
 
+EMPTY = "the file is empty"
 OUTSIDE = "its name is empty or leads out of the archive"
 
 MAX_MEMBERS = 200_000
@@ -181,6 +182,8 @@ def safe_name(name: str) -> str | None:
 
 def _refusal_reason(info: zipfile.ZipInfo) -> str:
     """Return why a member is not read; "" if it is."""
+    if not info.file_size:
+        return EMPTY
     if info.flag_bits & _ENCRYPTED:
         return "it is protected by a password"
     if stat.S_ISLNK(info.external_attr >> 16):

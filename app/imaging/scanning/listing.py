@@ -26,7 +26,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_of
 from app.imaging.files import sources
-from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open_archive
+from app.imaging.files.archives import EMPTY, OUTSIDE, UNPACK, looks_like_archive, open_archive
 from app.imaging.files.file_marks import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
@@ -371,7 +371,7 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
         if count > _MOST_OF_A_KIND
     }
     single = [
-        Problem(archive / name, reason, UNPACK)
+        Problem(archive / name, reason, _remedy(reason))
         if name
         else Problem(archive, f"one of its files is not read: {reason}", _remedy(reason))
         for name, reason in refused
@@ -381,8 +381,8 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
 
 
 def _remedy(reason: str) -> str:
-    """Return a remedy; an archive with names outside of it must not be unpacked."""
-    return guards.COPY_AGAIN if reason == OUTSIDE else UNPACK
+    """Return a remedy; unpacking is none for empty files, and harmful for names that lead out."""
+    return guards.COPY_AGAIN if reason in (EMPTY, OUTSIDE) else UNPACK
 
 
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:

@@ -337,3 +337,14 @@ def test_whatever_error_one_path_raises_costs_only_that_path(
     monkeypatch.setattr(listing, "open_archive", failing)
     files, (problem,) = list_files([tmp_path])
     assert (files, problem.path) == ([good], bad)
+
+
+def test_many_empty_members_are_one_line_and_are_not_read_one_by_one(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("good", b"x")
+        for number in range(500):
+            made.writestr(str(number), b"")
+    files, (problem,) = list_files([tmp_path])
+    assert files == [tmp_path / "a.zip" / "good"]
+    assert "500 of its files are not read: the file is empty" in problem.reason
+    assert "ask for a new export" in problem.remedy
