@@ -12,20 +12,23 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QObject
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.decode import CACHE_BYTES, Decoder
+from app.imaging.pixels.windows import GreySample, grey_sample, has_automatic_window, window_of
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.space.reformat import available_planes
 from app.imaging.studies.instance_lists import loaded_instances
-from app.imaging.types import Frame, Instance, ScanResult, Series, Study
+from app.imaging.types import Frame, Instance, ScanResult, Series, Study, Window
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
+from app.views.canvas.canvas import Canvas
 from app.workspace.viewport import FrameRequest, Viewport
-from app.workspace.workspace import REFORMAT
+from app.workspace.workspace import REFORMAT, ScaleKey, Workspace
 
 T = TypeVar("T")
 Thumbnail = NDArray[np.uint8]
@@ -320,3 +323,80 @@ def _bytes_of(instance: Instance) -> int:
     samples = 3 if instance.get("SamplesPerPixel").strip() == "3" else 1
     bits = instance.get("BitsAllocated").strip()
     return instance.rows * instance.columns * samples * (1 if bits in ("1", "8") else 2)
+
+
+SAMPLES = 9
+"""Number of frames, spread evenly over the series, from which the window is computed."""
+
+
+class SeriesWindow(QObject):
+    """Finds the automatic window of the shown series and sets it on the viewport."""
+
+    def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
+        super().__init__(canvas)
+        self._workspace = workspace
+        self._loader = loader
+        self._known: dict[ScaleKey, tuple[int, Window]] = {}
+        """Window by series, and the number of images that the series had: it grows in a scan."""
+        self._asked: tuple[ScaleKey, int] | None = None
+        workspace.viewport.image_changed.connect(self._follow)
+        workspace.studies.changed.connect(self._ask)
+        canvas.picture_changed.connect(self._ask)  # not before the first image is on the screen
+
+    def _follow(self) -> None:
+        acquired = self._workspace.acquired
+        known = self._known.get(self._workspace.scale_key(acquired)) if acquired else None
+        self._workspace.viewport.set_automatic(known[1] if known else None)
+
+    def _ask(self) -> None:
+        """Request samples of the shown series, unless its window is known or not needed."""
+        acquired = self._workspace.acquired
+        if acquired is None or not self._workspace.viewport.needs_automatic:
+            return
+        source = self._workspace.scale_source(acquired)
+        count = len(source.instances) if isinstance(source, Series) else source.frames
+        key = self._workspace.scale_key(acquired)
+        known = self._known.get(key, (1, None))
+        if count == known[0] or self._asked == (key, count):
+            return
+        self._asked = (key, count)
+        places = sorted({round(step * (count - 1) / (SAMPLES - 1)) for step in range(SAMPLES)})
+        frames = [_frame_of(source, place) for place in places]
+        self._fetch(self._asked, frames, [])
+
+    def _fetch(
+        self,
+        asked: tuple[ScaleKey, int],
+        frames: list[tuple[Instance, int]],
+        samples: list[GreySample],
+    ) -> None:
+        """Request the first of the frames; once there are none left, compute the window."""
+        if asked != self._asked:
+            return  # another series is shown by now
+        if not frames:
+            self._asked = None
+            if samples:
+                self._loader.compute(partial(window_of, samples), partial(self._take, asked))
+            return
+        go_on = partial(self._fetch, asked, frames[1:])
+
+        def sampled(frame: Frame) -> GreySample | None:
+            return grey_sample(frame) if has_automatic_window(frame) else None
+
+        self._loader.sample(
+            *frames[0],
+            sampled,
+            lambda sample: go_on([*samples, sample] if sample else samples),
+            lambda _error: go_on(samples),
+        )
+
+    def _take(self, asked: tuple[ScaleKey, int], window: Window) -> None:
+        self._known[asked[0]] = (asked[1], window)
+        self._follow()
+
+
+def _frame_of(source: Series | Instance, place: int) -> tuple[Instance, int]:
+    if isinstance(source, Instance):
+        return source, place
+    instance = source.instances[place]
+    return instance, instance.frames // 2

@@ -51,7 +51,6 @@ from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
-from app.views.canvas.series_window import SeriesWindow
 from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
@@ -60,7 +59,7 @@ from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
-from app.views.loader import Loader
+from app.views.loader import Loader, SeriesWindow
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle

@@ -61,8 +61,17 @@ def stylesheet(theme: Theme = THEME, type_: Type = TYPE, space: Space = SPACE) -
     Raises:
         KeyError: The template names a token that does not exist.
     """
-    template = (paths.resources_dir() / "theme" / "sightline.qss").read_text(encoding="utf-8")
-    return Template(template).substitute(asdict(theme) | asdict(type_) | asdict(space))
+    return _filled("sightline", asdict(theme) | asdict(type_) | asdict(space))
+
+
+def part_sheet(name: str) -> str:
+    """Return the style sheet of a part of the window, "chat" or "settings", in the theme."""
+    return _filled(name, asdict(THEME) | asdict(TYPE) | asdict(SPACE))
+
+
+def _filled(name: str, tokens: dict[str, object]) -> str:
+    template = (paths.resources_dir() / "theme" / f"{name}.qss").read_text(encoding="utf-8")
+    return Template(template).substitute(tokens)
 
 
 def load_fonts() -> None:

@@ -73,13 +73,15 @@ def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
     def shared() -> Generator[Program]:
         yield program
 
-    def run(prompt: str, *images: Path, folder: Path, model: Following | None = None) -> Events:
+    def run(
+        prompt: str, *images: Path, folder: Path, model: Following | None = None, code: int = 0
+    ) -> Events:
         monkeypatch.setenv("SIGHTLINE_MODELS", str(folder))
         monkeypatch.setattr(runs, "open_program", shared)
         if model is not None:
             monkeypatch.setattr(program, "language_model", lambda *_named: model)
         capsys.readouterr()
-        assert runs.ask(prompt, images, "offline", tmp_path / "out", as_json=True) == 0
+        assert runs.ask(prompt, images, "offline", tmp_path / "out", as_json=True) == code
         assert model is None or model.used_up
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -250,7 +252,8 @@ def test_without_models_each_missing_one_is_named_once_and_the_rest_works(
 ):
     images = {1: [DICOM], 2: [png], 3: [png], 4: list[Path]()}[number]
     program_models = tmp_path / "no-models"
-    events = ask(prompt, *images, folder=program_models)
+    # A run in which no tool worked did not do what was asked.
+    events = ask(prompt, *images, folder=program_models, code=0 if works else 1)
     done = {event["tool"]: event for event in of(events, "tool_finished")}
     assert {tool for tool, event in done.items() if event["status"] == "ok"} == works
     told = answer(events)
@@ -271,7 +274,7 @@ def test_a_head_ct_is_refused_and_nobody_can_say_otherwise_here(
     from tests.unit.tools.support import write_dicom
 
     head = write_dicom(tmp_path / "ct.dcm", radiograph(), Modality="CT", BodyPartExamined="HEAD")
-    events = ask("Run chest_xray_classifier.", head, folder=models)
+    events = ask("Run chest_xray_classifier.", head, folder=models, code=1)
     (asked,) = of(events, "approval_requested")
     (resolved,) = of(events, "approval_resolved")
     (done,) = of(events, "tool_finished")
@@ -293,7 +296,7 @@ def test_what_a_tool_writes_is_never_run(ask: Ask, models: Path, png: Path, tmp_
     """The seed's interface passed tools' texts to `eval`; here they are data to the end."""
     trap = tmp_path / "evaluated"
     code = f"(__import__('pathlib').Path({str(trap)!r}).touch(), {{}})"
-    events = ask(f'Run xray_phrase_grounding with: phrase="{code}"', png, folder=models)
+    events = ask(f'Run xray_phrase_grounding with: phrase="{code}"', png, folder=models, code=1)
     (done,) = of(events, "tool_finished")
     assert code[:40] in json.dumps(done, ensure_ascii=False) or done["status"] == "failed"
     assert not trap.exists()

@@ -33,7 +33,7 @@ from app.imaging.types import (
 from app.imaging.volume import Plane, Volume
 from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
-from app.views.canvas.series_window import SeriesWindow
+from app.views.loader import SeriesWindow
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study

@@ -6,9 +6,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from app.agent.planning.out_of_scope import ELSEWHERE, ERRANDS, KNOWLEDGE, everyday_words
+from app.agent.planning.out_of_scope import (
+    ELSEWHERE,
+    ERRANDS,
+    EXPORTS,
+    KNOWLEDGE,
+    REQUESTS,
+    everyday_words,
+)
 from app.agent.planning.question_parts import Parts
-from app.agent.planning.viewer_commands import EXPORTS, REQUESTS
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
 from app.tools.pack_plan import phrases
 

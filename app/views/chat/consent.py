@@ -34,11 +34,11 @@ from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
-from app.views.chat.style_sheet import sheet
 from app.views.chat.thumbnails import PictureButton, to_qimage
 from app.views.chat.widgets import WrappedText, icon_label
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
+from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
@@ -253,7 +253,7 @@ class ConsentDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("chatConsent")
-        self.setStyleSheet(sheet())
+        self.setStyleSheet(part_sheet("chat"))
         self.setWindowTitle("Send to another computer?")
         self._say = say
         self._answered = False

@@ -30,13 +30,13 @@ from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
 from app.views.chat.run_view import RunView
 from app.views.chat.run_wording import model_title
-from app.views.chat.style_sheet import sheet
 from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import menu_text, one_line, tooltip
+from app.views.style import part_sheet
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
@@ -187,7 +187,7 @@ class ChatDock(QWidget):
         return True
 
     def _build(self) -> None:
-        self.setStyleSheet(sheet())
+        self.setStyleSheet(part_sheet("chat"))
         self.header = Header()
         self.empty = Invitation(self.texts.suggestions)
         self.conversation = Conversation(self.empty)

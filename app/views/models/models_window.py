@@ -34,7 +34,7 @@ from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.pack_texts import PackTexts
 from app.views.settings.fields import wrapped_label
-from app.views.settings.settings_style import style_sheet
+from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
@@ -90,7 +90,9 @@ class ModelsWindow(QDialog):
         super().__init__(parent)
         self.setObjectName("modelsWindow")
         self.setWindowTitle("Models")
-        self.setStyleSheet(style_sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
+        self.setStyleSheet(
+            part_sheet("settings").replace("#settingsDialog", "#modelsWindow") + _SHEET
+        )
         self.setMinimumSize(_LEAST)
         self._store = store
         self._host = host

@@ -38,8 +38,8 @@ from app.views.settings.fields import (
 )
 from app.views.settings.model_page import ModelPage
 from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
-from app.views.settings.settings_style import style_sheet
 from app.views.settings.tools_page import ToolsPage
+from app.views.style import part_sheet
 from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, push_button
@@ -117,7 +117,7 @@ class SettingsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("settingsDialog")
         self.setWindowTitle("Settings")
-        self.setStyleSheet(style_sheet())
+        self.setStyleSheet(part_sheet("settings"))
         self._settings = settings
         self._sources = sources
         self._apply = apply
