@@ -279,7 +279,7 @@ def test_a_head_ct_is_refused_and_nobody_can_say_otherwise_here(
     (resolved,) = of(events, "approval_resolved")
     (done,) = of(events, "tool_finished")
     assert asked["about"] == "override"
-    assert "this image is CT" in asked["detail"]
+    assert "This image is CT" in asked["detail"]
     assert resolved["granted"] is False
     assert done["status"] == "failed"
     assert "this image is CT, not a chest radiograph" in answer(events)
