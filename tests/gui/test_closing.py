@@ -136,6 +136,8 @@ def test_ctrl_q_with_measurements_by_hand_asks(window: MainWindow, wait_until: W
     draw(window, drawing.BOX, (10, 10), (40, 40))
     draw(window, drawing.POINT, (10, 10))  # a mark for a tool: no measurement
     window.activateWindow()
+    wait_until(window.isActiveWindow)
+    window.canvas.setFocus()
     QTest.keyClick(window.canvas, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     wait_until(lambda: window.findChildren(QMessageBox))
     (box,) = window.findChildren(QMessageBox)

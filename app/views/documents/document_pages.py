@@ -514,7 +514,8 @@ class DocumentStack(QStackedWidget):
 
     def focus_page(self) -> None:
         """Give the focus to the shown page."""
-        self.currentWidget().setFocus()
+        if (page := self.currentWidget()) is not None:
+            page.setFocus()
 
     def _change_to(self, page: QWidget) -> None:
         """Show a page; it gets the focus only if the previous page had it."""

@@ -62,7 +62,7 @@ def test_a_dicom_file_that_is_a_tiff_too_is_dicom(tmp_path: Path):
         (b"RIFF\0\0\0\0WAVEfmt ", "a film or a sound"),
         (b"NRRD0009\n", "NRRD"),
         (b"\x1f\x8b\x08", "gzip"),
-        (b"\0" * 4000, "no image"),
+        (b"\0" * 4000, "not an image"),
     ],
 )
 def test_what_none_can_read_is_named(tmp_path: Path, data: bytes, words: str):
