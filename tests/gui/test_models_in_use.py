@@ -43,7 +43,7 @@ def test_the_tools_menu_opens_the_models_and_closing_the_window_ends_them(
     (window,) = shown(made)
     wait_until(lambda: window.model.rowCount() > 0)
     assert window.model.find("thorax-net") >= 0, "the shipped cards"
-    made.window.quit()
+    made.window.close()
     assert not window.isVisible()
 
 

@@ -76,7 +76,7 @@ class Opened:
         self.wait_until(lambda: not self.chat.is_idle())
 
     def close(self) -> None:
-        self.window.close()
+        self.window.quit()
         self.program.close()
 
 
