@@ -1,4 +1,4 @@
-"""Which objects may be drawn over which images, judged by the catalogue alone."""
+"""Matching of objects with the images that they may be drawn over, by the catalogue alone."""
 
 from __future__ import annotations
 

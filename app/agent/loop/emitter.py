@@ -47,7 +47,7 @@ class Emitter:
         self._seq = 0
         self._open: dict[str, str] = {}
         self.closed = False
-        """Whether the terminal event was emitted."""
+        """True once the terminal event was emitted."""
         self._queue: asyncio.Queue[RunEvent] = asyncio.Queue()
 
     async def next(self) -> RunEvent:

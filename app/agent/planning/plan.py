@@ -1,4 +1,4 @@
-"""What planning makes of a question: its intent, and the plan of tool calls that answers it."""
+"""The result of planning: a question's intent, and the plan of tool calls that answers it."""
 
 from __future__ import annotations
 

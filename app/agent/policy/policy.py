@@ -82,7 +82,7 @@ class Policy:
 
     @property
     def remember(self) -> bool:
-        """Whether the user may allow a call for a whole conversation."""
+        """True if the user may allow a call for a whole conversation."""
         return self.rules.remember and all(policy.remember for policy in self.also)
 
     def judge(

@@ -70,7 +70,7 @@ class LineWriter:
 
     @property
     def due(self) -> bool:
-        """Whether the last sync was at least 50 ms ago, so that another one may follow."""
+        """True if the last sync was at least 50 ms ago, so that another one may follow."""
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:

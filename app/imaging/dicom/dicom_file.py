@@ -133,7 +133,7 @@ class Header:
 
     @property
     def encapsulated(self) -> bool:
-        """Whether the transfer syntax is one with encapsulated pixels (PS3.5 A.4)."""
+        """True if the transfer syntax is one with encapsulated pixels (PS3.5 A.4)."""
         return self.syntax not in _NATIVE
 
     @property
