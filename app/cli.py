@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__, log, paths
-from app.errors import SightlineError, UsageError, printable
+from app.errors import SightlineError, UsageError, printable, unexpected
 from app.imaging.types import Window
 from app.imaging.volume import Plane
 
@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None for the arguments of this process.
     """
     multiprocessing.freeze_support()
+    os.umask(0o077)  # whatever is written is for this user alone
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
     _escape_unprintable()
     try:
@@ -67,6 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         subject = printable(f"{error.filename}: ") if error.filename else ""
         print(f"sightline: {subject}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        print(f"sightline: {unexpected(error).text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("sightline: stopped.", file=sys.stderr)
@@ -361,7 +365,7 @@ def _audit(argv: list[str]) -> int:
         "if anything was changed; find tells whether an image was sent.",
     )
     shared = _add_json(parser)
-    actions = parser.add_subparsers(dest="action", metavar="list | verify | find")
+    actions = parser.add_subparsers(dest="action", metavar="list | verify | anchor | find")
     parser.set_defaults(kind="", last=None)
     listed = actions.add_parser("list", parents=[shared], help="the oldest first (default)")
     listed.add_argument(
@@ -369,7 +373,8 @@ def _audit(argv: list[str]) -> int:
     )
     listed.add_argument("--last", type=int, default=None, metavar="N", help="only the last N")
     verify = actions.add_parser("verify", parents=[shared], help="is it as it was written?")
-    verify.add_argument("--anchor", default="", metavar="N:MAC", help="an end noted earlier")
+    verify.add_argument("--anchor", default="", metavar="LINE", help="a line of `audit anchor`")
+    actions.add_parser("anchor", parents=[shared], help="a line to keep elsewhere, for verify")
     find = actions.add_parser("find", parents=[shared], help="was this image or file sent?")
     find.add_argument("target", metavar="UID|FILE")
     options = parser.parse_args(argv)
@@ -378,6 +383,8 @@ def _audit(argv: list[str]) -> int:
     match options.action:
         case "verify":
             return audit_command.verify_log(anchor=options.anchor, as_json=options.as_json)
+        case "anchor":
+            return audit_command.print_anchor(as_json=options.as_json)
         case "find":
             return audit_command.find(options.target, as_json=options.as_json)
         case _:

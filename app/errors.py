@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class SightlineError(Exception):
     """An error whose text is shown to the user.
@@ -49,6 +51,19 @@ class WorkerDied(SightlineError):
 
 class Cancelled(Exception):
     """Raised when the user cancels work; not reported as a failure."""
+
+
+def unexpected(error: BaseException) -> SightlineError:
+    """Return what the user is told of an error of Python or of a library."""
+    if isinstance(error, MemoryError):
+        remedy = "Close other programs, or open fewer and smaller images; then try again."
+        return SightlineError("This computer has too little free memory for it", remedy=remedy)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return SightlineError("The disk is full", remedy="Make room on it, then try again.")
+    return SightlineError(
+        f"Something unexpected went wrong ({type(error).__name__})",
+        remedy="Please try again, or report it; the log has the details.",
+    )
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -46,6 +46,7 @@ def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False
+    logging.raiseExceptions = False  # a full disk would print a traceback for every line
     for handler in list(root.handlers):
         root.removeHandler(handler)
         handler.close()
@@ -57,6 +58,8 @@ def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
         # A read-only home, or a pipe, must not keep the viewer from starting; stderr remains.
         with contextlib.suppress(OSError):
             if path.is_file() or not path.exists():
+                path.touch(0o600)
+                path.chmod(0o600)
                 file = logging.handlers.RotatingFileHandler(
                     path, maxBytes=2_000_000, backupCount=3, encoding="utf-8"
                 )

@@ -356,14 +356,19 @@ def save(settings: Settings, path: Path) -> None:
     write_atomic(path, settings.model_dump_json(indent=2).encode("utf-8"))
 
 
-def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading; raise OSError for a pipe, where opening could wait for ever."""
+def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
+    """Open a file for reading, or for appending; a new one is for this user alone.
+
+    Raises:
+        OSError: It cannot be opened, or is a pipe, where opening could wait for ever.
+    """
     quick: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, os.O_RDONLY | quick)
+    way = os.O_WRONLY | os.O_CREAT | os.O_APPEND if append else os.O_RDONLY
+    handle = os.open(path, way | quick, 0o600)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return os.fdopen(handle, "rb")
+    return os.fdopen(handle, "ab" if append else "rb")
 
 
 def read_regular(path: Path) -> bytes:

@@ -10,8 +10,11 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
-from app.audit.log import AuditFailed, AuditLog
+from app.audit.log import AuditLog
 from app.errors import FileProblem, SightlineError
+
+AT_ONCE = 80
+"""Images named in one line of the log."""
 
 
 @contextlib.contextmanager
@@ -20,6 +23,7 @@ def record_export(
     what: str,
     path: Path,
     *,
+    images: Iterable[str] = (),
     opened: Iterable[Path] = (),
     replace: bool = False,
     **facts: Any,
@@ -33,6 +37,7 @@ def record_export(
         log: The audit log; None to record nothing.
         what: "conversation", "picture", "screenshot" or "audit log".
         path: The file.
+        images: SOP Instance UIDs of the images that it shows; recorded as keyed hashes.
         opened: See `check_target`.
         replace: See `check_target`.
         **facts: Further facts about the export.
@@ -47,19 +52,21 @@ def record_export(
         return
     facts = {"what": what, "form": path.suffix.lstrip(".").lower()[:8], **facts}
     try:
-        log.record("export_started", facts, sync=True)
-    except AuditFailed as error:
+        names = [log.name("image", uid) for uid in dict.fromkeys(images) if uid]
+        log.record("export_started", facts | {"images": names[:AT_ONCE]}, sync=True)
+    except SightlineError as error:
         reason = f"nothing was saved, since {error.reason}"
         raise FileProblem(reason, remedy=error.remedy) from error
     try:
         yield
     except BaseException:
-        log.note("exported", facts | {"status": "failed"})
+        log.note("exported", facts | {"status": "failed", "images": names[:AT_ONCE]})
         raise
     facts["status"] = "ok"
     with contextlib.suppress(OSError, SightlineError):
         facts["file"] = content_name(log, path)
-    log.note("exported", facts)
+    for start in range(0, max(len(names), 1), AT_ONCE):
+        log.note("exported", facts | {"images": names[start : start + AT_ONCE]})
 
 
 def check_target(path: Path, opened: Iterable[Path] = (), *, replace: bool = False) -> None:

@@ -28,7 +28,7 @@ _WHY = {
     "another key": "from here on another key signs; the key of the lines before is not at hand",
     "put back": "an older copy of the log had been put in its place while the program ran",
 }
-_ANCHOR = re.compile(r"([0-9]{1,15}):([0-9a-f]{64})")
+_ANCHOR = re.compile(r"\b[0-9]{1,15}:[0-9a-f]{64}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,18 @@ def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
     Args:
         folder: The log's folder.
         secret: The log's key.
-        anchor: A `Report.anchor` noted earlier, whose line must still exist; "" for none.
+        anchor: A text with a `Report.anchor` noted earlier, whose line must still exist; "" for
+            none.
 
     Raises:
         OSError: The log cannot be read.
         ValueError: `anchor` is malformed.
     """
-    if anchor and not _ANCHOR.fullmatch(anchor):
-        raise ValueError("an anchor is a number, a colon and 64 hexadecimal digits")
+    if anchor:
+        noted = _ANCHOR.search(anchor)
+        if noted is None:
+            raise ValueError("an anchor is a number, a colon and 64 hexadecimal digits")
+        anchor = noted[0]
     report, keys = Report(), Keys(secret)
     data, sizes = _snapshot(folder)
     if not data and not sizes:

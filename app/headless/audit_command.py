@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ from app.wiring import Program
 from app.workspace.studies import instances_of
 
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_NO_LOG = "there is no audit log: nothing was recorded yet, or it was removed altogether"
+_NOT_SEEN = (
+    "A log that was removed altogether, or replaced by an older copy of the whole, cannot be told "
+    "from this computer alone: keep a line of `sightline audit anchor` elsewhere."
+)
 _REMEDY = "Ask this computer's administrator for the right to read it."
 
 
@@ -52,15 +58,7 @@ def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
 
     `anchor` is an earlier `Report.anchor`, or "".
     """
-    with open_program() as program:
-        folder = program.audit.folder
-        try:
-            secret = program.audit_secret() if folder.exists() or anchor else b"\0" * 32
-            report = verify(folder, secret, anchor=anchor)
-        except ValueError as error:
-            raise UsageError(f"--anchor: {error}") from error
-        except OSError as error:
-            raise _unreadable(error) from error
+    report = _verified(anchor)
     if as_json:
         fields = {"ok": report.ok, **asdict(report)}
         fields["problems"] = [{**asdict(item), "text": item.text} for item in report.problems]
@@ -68,6 +66,37 @@ def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
     else:
         _print_report(report)
     return 0 if report.ok else 1
+
+
+def print_anchor(*, as_json: bool = False) -> int:
+    """Print the time, the number of lines and the end of the log in one line, to be kept elsewhere.
+
+    Returns the exit code: 1, and no line, if the log is not as it was written or there is none.
+    """
+    report = _verified()
+    if not report.ok:
+        _print_report(report)
+        return 1
+    if not report.lines:
+        raise SightlineError(_NO_LOG, remedy="Ask again once something was done.")
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    if as_json:
+        print_json({"time": now, "lines": report.lines, "anchor": report.anchor})
+    else:
+        print(f"Sightline audit log {now} {report.lines} lines, end {report.anchor}")
+    return 0
+
+
+def _verified(anchor: str = "") -> Report:
+    with open_program() as program:
+        folder = program.audit.folder
+        try:
+            secret = program.audit_secret() if folder.exists() or anchor else b"\0" * 32
+            return verify(folder, secret, anchor=anchor)
+        except ValueError as error:
+            raise UsageError(f"--anchor: {error}") from error
+        except OSError as error:
+            raise _unreadable(error) from error
 
 
 def _print_report(report: Report) -> None:
@@ -84,9 +113,10 @@ def _print_report(report: Report) -> None:
     elif report.lines:
         span = f"{report.first[:19]} to {report.last[:19]} UTC"
         print(f"{report.lines} lines, {span}: all as they were written.")
+        print(_NOT_SEEN)
         print(f"The end, to be noted elsewhere for --anchor: {report.anchor}")
     else:
-        print("There is no audit log yet.")
+        print(f"{_NO_LOG[0].upper()}{_NO_LOG[1:]}. {_NOT_SEEN}")
 
 
 def find(target: str, *, as_json: bool = False) -> int:

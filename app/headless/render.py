@@ -77,12 +77,13 @@ def render(request: RenderRequest) -> int:
     """
     with open_program() as program:
         result = scan_source(program.decoder, request.src)
-        pixels, model = _pixels(program.decoder, result, request)
+        pixels, model, shown = _pixels(program.decoder, result, request)
         opened = [request.src, *(item.path for item in instances_of(result.studies))]
         with record_export(
             program.audit,
             "picture",
             request.out,
+            images=shown,
             opened=opened,
             replace=request.force,
             annotated=request.annotated,
@@ -107,11 +108,11 @@ def _mark(path: Path, model: str) -> None:
 
 def _pixels(
     decoder: Decoder, result: ScanResult, request: RenderRequest
-) -> tuple[NDArray[Any], str]:
-    """Return the picture, and the name of the model that generated the image or ""."""
+) -> tuple[NDArray[Any], str, list[str]]:
+    """Return the picture, the model that made the image or "", and the UIDs of what is shown."""
     series, instance = _select(result, request)
     if instance.content in _READ:
-        return _page(decoder, result, instance), ""
+        return _page(decoder, result, instance), "", [instance.sop_instance_uid]
     index = request.frame
     state: Sequence[Instance] = ()
     under: list[Instance] = []
@@ -143,6 +144,9 @@ def _pixels(
             remedy=f"Choose one from 0 to {last}." if last else "The image has a single frame, 0.",
         )
     frame = decoder.frame(instance, index).result()
+    shown = [frame.ref.sop_instance_uid]
+    if request.plane is not Plane.ACQUIRED:  # a section has pixels of every slice
+        shown = [one.sop_instance_uid for one in series.instances]
     turn, layers, applied = Display(), tuple[_Drawn, ...](), None
     if state:
         applied = _state_for(decoder, state, instance, index)
@@ -153,7 +157,7 @@ def _pixels(
         layers = ((applied.layer, LayerFrame(presented.shapes)),)
     model = acquired.get(synthetic.ATTRIBUTE)
     if not request.annotated:
-        return _turned(pipeline.render(frame, request.window), turn), model
+        return _turned(pipeline.render(frame, request.window), turn), model, shown
     from app.views.canvas.annotated_render import render_annotated
 
     picture = render_annotated(
@@ -166,7 +170,7 @@ def _pixels(
         layers=(*_layers_on(decoder, result, instance, index, acquired), *layers),
         state=applied,
     )
-    return picture, model
+    return picture, model, shown
 
 
 def _turned(pixels: NDArray[Any], turn: Display) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.request import make_folder
 from app.agent.sessions import SessionStore
 from app.agent.sessions.content import Content
-from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
+from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text, shown_images
 from app.agent.sessions.export import as_json as as_json_form
 from app.agent.sessions.export import export as write_export
 from app.agent.sessions.replay import RecordedCall, Replay, ReplayedCall
@@ -59,7 +59,14 @@ def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -
     content = _content(thread_id)
     with (
         open_program() as program,
-        record_export(program.audit, "conversation", target, replace=replace, thread=_id(content)),
+        record_export(
+            program.audit,
+            "conversation",
+            target,
+            images=shown_images(content),
+            replace=replace,
+            thread=_id(content),
+        ),
     ):
         write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)

@@ -166,6 +166,16 @@ OBJECT_TIMEOUT_S = 60.0
 FRAME_TIMEOUT_S = 60.0
 """Upper limit of the time that decoding a frame may take."""
 
+_SCANNING = ("app.imaging.reading.header_entries", "app.imaging.scanning.listing")
+_SHOWING = ("app.imaging.reading.image_entries", "app.imaging.reading.dicom_image")
+_READERS = (
+    "app.imaging.reading.object_entries",
+    "app.imaging.reading.volume_entries",
+    "app.imaging.formats.tiff_file",
+    "app.imaging.formats.volume_file",
+    "PIL.PngImagePlugin",
+    "PIL.JpegImagePlugin",
+)
 _LEAST_S = 10.0
 _SAMPLES_PER_S, _BYTES_PER_S = 2e6, 10e6
 _WHOLE_FILE_KINDS = ("tiff", "volume")
@@ -229,9 +239,11 @@ class Decoder:
         self._pool = WorkerPool(
             count,
             memory_limit_bytes=memory_limit_bytes,
-            preload=("app.imaging.reading.header_entries", "app.imaging.scanning.listing"),
-            stand_by=("app.imaging.reading.image_entries", "app.imaging.reading.dicom_image"),
+            preload=_SCANNING,
+            stand_by=_SHOWING,
+            spare=(*_SHOWING, *_READERS),
             quiet=True,
+            confined=True,
         )
         self._cache = FrameCache(cache_bytes)
         self._lock = threading.Lock()
@@ -266,6 +278,7 @@ class Decoder:
             be shown is listed as a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
+        self._pool.admit(map(str, where))
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
 
     def frame(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.imaging.types import ImageRef, VoiFunction, Window
+from app.settings import open_regular, read_regular
 
 FILE = ".sources.jsonl"
 
@@ -42,8 +43,9 @@ def record(folder: Path, name: str, origin: Origin) -> None:
     if origin.target is not None:
         entry["laid_on"], entry["scale"] = _ref_json(origin.target), origin.scale
     try:
-        with (folder / FILE).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(entry) + "\n")
+        # The new line first: the entry before may have been cut off by a full disk.
+        with open_regular(folder / FILE, append=True) as stream:
+            stream.write(f"\n{json.dumps(entry)}".encode())
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
@@ -53,7 +55,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
 def find(folder: Path, name: str) -> Origin | None:
     """Return the source last stored for the picture `folder / name`; None if none is readable."""
     try:
-        lines = (folder / FILE).read_text("utf-8").splitlines()
+        lines = read_regular(folder / FILE).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return None
     for line in reversed(lines):

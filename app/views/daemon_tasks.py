@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 from shiboken6 import isValid
 
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, SightlineError, unexpected
 from app.log import get_logger
 from app.tools.api import CancelToken
 from app.views.gui_calls import gui_calls
@@ -54,9 +54,7 @@ class DaemonTasks:
                 answer = partial(failed, error.text)
             except Exception as error:
                 _log.warning("a background task failed (%s)", type(error).__name__)
-                answer = partial(
-                    failed, f"Something unexpected went wrong ({type(error).__name__})."
-                )
+                answer = partial(failed, unexpected(error).text)
             self._post.send(lambda: self._deliver(token, answer))
 
         threading.Thread(target=body, name="sightline-task", daemon=True).start()

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
+from app.imaging.processes.confinement import holds
 from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
@@ -81,12 +82,18 @@ def about(parent: QWidget) -> QDialog:
         "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
         "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT)."
     )
+    confined = (
+        "Files are decoded by processes that can read only what was opened, and have no network."
+        if holds()
+        else "This system cannot confine the processes that decode files: they have your rights."
+    )
     dialog, _layout = _dialog(
         parent,
         "About Sightline",
         row(IconLabel("sightline", 64), (words, 1), spacing=SPACE.l),
         label("A viewer for medical images with an assistant inside.", wrap=True),
         label(warning, "warning", wrap=True),
+        label(confined, "caption", wrap=True),
         rule(),
         label(credits_, "caption", wrap=True),
     )

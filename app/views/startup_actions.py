@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint, QSizeF, QTimer
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QSizeF, QTimer
 from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -15,6 +16,7 @@ from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
+from app.settings import write_atomic
 from app.views.browser.problem_list import by_reason
 from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
@@ -114,9 +116,15 @@ class StartupActions(QObject):
         if target is None:
             return
         try:
-            opened = [*self._request.paths, *self._window.workspace.opened_files()]
-            again = self._request.replace
-            with record_export(self.audit, "screenshot", target, opened=opened, replace=again):
+            workspace = self._window.workspace
+            with record_export(
+                self.audit,
+                "screenshot",
+                target,
+                images=workspace.shown_images(),
+                opened=[*self._request.paths, *workspace.opened_files()],
+                replace=self._request.replace,
+            ):
                 save_window(self._window, target, RATIO)
         except SightlineError as error:
             self._fail(error.text)
@@ -175,9 +183,16 @@ def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None
         SightlineError: The file cannot be written.
     """
     target = path if path.suffix else path.with_suffix(".png")
-    if not window_image(window, ratio).save(str(target)):
+    data = QByteArray()
+    drawn = QBuffer(data)
+    drawn.open(QIODevice.OpenModeFlag.WriteOnly)
+    try:
+        if not window_image(window, ratio).save(drawn, target.suffix[1:].encode()):
+            raise OSError(errno.EINVAL, "there is no picture format of this name")
+        write_atomic(target, bytes(data.data()))
+    except OSError as error:
         raise SightlineError(
-            "the picture cannot be written",
+            f"the picture cannot be written ({error.strerror or type(error).__name__})",
             subject=str(target),
-            remedy="Check the folder and use a name that ends in .png or .jpg.",
-        )
+            remedy="Check the folder and its free space, and use a name that ends in .png or .jpg.",
+        ) from error

@@ -361,8 +361,10 @@ def settings_facts(before: Settings, after: Settings) -> dict[str, Any]:
     facts: dict[str, Any] = {"changed": changed[:_MAX_CHANGES]}
     if any(key.startswith("llm.") for key in changed):
         fields = after.llm.of(after.llm.kind)
-        facts["model"] = f"{after.llm.kind} {fields.model}".strip()[:_MAX_FACT_LENGTH]
-        facts["host"] = _host(fields.base_url) if after.llm.kind != "local" else ""
+        is_local = after.llm.kind == "local"  # its name is that of a file
+        name = "local" if is_local else f"{after.llm.kind} {fields.model}".strip()
+        facts["model"] = name[:_MAX_FACT_LENGTH]
+        facts["host"] = "" if is_local else _host(fields.base_url)
     rules = [key for key in changed if key.startswith("policy.")]
     if rules:
         facts["rules"] = {key[7:]: _rule_fact(key, new) for key in rules[:_MAX_CHANGES]}

@@ -75,6 +75,18 @@ class Workspace:
         """Return the paths of all open instances; a zip member's continues its archive's."""
         return [item.path for item in instances_of(self.studies.all)]
 
+    def shown_images(self) -> list[str]:
+        """Return the SOP Instance UIDs of all images of which the canvas or a pane shows pixels."""
+        frame, acquired = self.viewport.frame, self.acquired
+        uids = [pane.sop_instance_uid for pane in self.panes.all]
+        if acquired is not self.viewport.instance and acquired is not None:
+            source = self.scale_source(acquired)  # a section has pixels of every slice
+            instances = source.instances if isinstance(source, Series) else (source,)
+            uids += [one.sop_instance_uid for one in instances]
+        elif frame is not None:
+            uids.append(frame.ref.sop_instance_uid)
+        return uids
+
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
         """Return the open instance, or sections of one, with a SOP Instance UID; None if none."""
         found = self.studies.with_uid(sop_instance_uid)

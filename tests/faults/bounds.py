@@ -45,13 +45,17 @@ _OWN_PROGRAM = Path("/proc/self/cmdline")
 
 
 def children() -> list[int]:
-    """Processes that this one started."""
+    """Processes that this one started, and those that they started: workers may be forked."""
     found: list[int] = []
-    for task in Path("/proc/self/task").glob("*/children"):
-        try:
-            found += map(int, task.read_text(encoding="ascii").split())
-        except OSError:
-            continue
+    pending = [Path("/proc/self")]
+    while pending:
+        for task in pending.pop().glob("task/*/children"):
+            try:
+                pids = list(map(int, task.read_text(encoding="ascii").split()))
+            except OSError:
+                continue
+            found += pids
+            pending += [Path(f"/proc/{pid}") for pid in pids]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from PIL import Image
 from app.audit import AuditLog
 from app.audit.entries import read_entries, segment_path
 from app.audit.entry_text import KINDS
+from app.audit.exports import record_export
 from app.cli import main
 from app.errors import SightlineError
 from app.headless.runs import _ToolCallRecord
@@ -59,6 +61,11 @@ def test_a_picture_that_is_written_is_in_the_log_and_found_by_its_file(
     assert b"Jane" not in whole
     assert b"Doe" not in whole
     assert main(["audit", "find", str(out)]) == 0
+    told = capsys.readouterr()
+    assert "Exported: picture, png" in told.out
+    assert "Never sent. Once exported." in told.err
+    source = str(tmp_path / "Doe Jane.png")
+    assert main(["audit", "find", source]) == 0
     told = capsys.readouterr()
     assert "Exported: picture, png" in told.out
     assert "Never sent. Once exported." in told.err
@@ -173,6 +180,45 @@ def test_verify_ends_with_1_and_the_line_when_anything_was_changed(
     assert report["ok"] is False
     assert report["problems"][0]["line"] == 3
     assert main(["audit", "verify", "--anchor", "x"]) == 2
+    assert main(["audit", "anchor"]) == 1
+    assert capsys.readouterr().out.startswith("audit-000001.jsonl, line 3")
+
+
+def test_an_anchor_is_one_line_that_verify_takes_back(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["audit", "anchor"]) == 1
+    assert "removed altogether" in capsys.readouterr().err
+    log = Program().audit
+    log.record("tool_started", {"number": 1})
+    assert main(["audit", "anchor"]) == 0
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert re.fullmatch(
+        r"Sightline audit log \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ 2 lines, end 2:[0-9a-f]{64}\n", line
+    )
+    log.record("tool_started", {"number": 2})
+    mailed = f"Nov 23 16:00:01 host sightline-audit: {line}"
+    assert main(["audit", "verify", "--anchor", mailed]) == 0
+    assert "cannot be told from this computer alone" in capsys.readouterr().out
+    (home / "data" / "audit").rename(tmp_path / "gone")
+    assert main(["audit", "verify"]) == 0
+    told = capsys.readouterr().out
+    assert "nothing was recorded yet, or it was removed altogether" in told
+    assert "cannot be told from this computer alone" in told
+    assert main(["audit", "verify", "--anchor", mailed]) == 1
+    assert "an end of one was noted" in capsys.readouterr().out
+
+
+def test_a_section_names_every_slice_in_as_many_lines_as_it_takes(home: Path, tmp_path: Path):
+    program, out = Program(), tmp_path / "section.png"
+    uids = [f"1.2.3.{number}" for number in range(170)]
+    with record_export(program.audit, "picture", out, images=[*uids, uids[0], ""]):
+        out.write_bytes(b"x")
+    told = [entry for entry in read_entries(home / "data" / "audit") if entry.action == "exported"]
+    assert [len(entry.facts["images"]) for entry in told] == [80, 80, 10]
+    named = [name for entry in told for name in entry.facts["images"]]
+    assert named == [program.audit.name("image", uid) for uid in uids]
 
 
 def test_find_wants_a_uid_or_a_file(capsys: pytest.CaptureFixture[str]):

@@ -38,6 +38,10 @@ class ModelFailed(SightlineError):
     too_long: TooLong | None = None
 
 
+LOCAL = "(this computer)"
+"""The end of the name of a model whose file is on this computer; before it stands the file's."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """Size, abilities and prices of a model.

@@ -46,7 +46,7 @@ from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
@@ -245,8 +245,8 @@ class _Run:
         except Exception as error:
             log_unexpected("A run failed", error)
             self._cut()
-            reason = f"Something unexpected went wrong ({type(error).__name__})."
-            self.emitter.fail(reason, "Please try again, or report it; the log has the details.")
+            told = unexpected(error)
+            self.emitter.fail(f"{told.reason}.", told.remedy)
 
     def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
         """Return the answer with marks at what no result supports, and such lines of `said`.

@@ -24,9 +24,11 @@ from app.agent.events import (
     ToolStarted,
 )
 from app.agent.json_forms import plain
+from app.agent.llm.base import LOCAL
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.request import RunRequest
 from app.audit import AuditLog
+from app.audit.exports import AT_ONCE
 from app.errors import SightlineError
 from app.tools.api import Approval
 
@@ -34,7 +36,6 @@ ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
 """Effects that cannot be undone; such a call runs only once its log entry is on disk."""
 
 UNKNOWN = "(no such tool)"
-_AT_ONCE = 80  # images named in one line
 _MOST_REACHED = 10  # files and hosts of one call
 _REMEDY = "Make room on the disk, or ask this computer's administrator."
 Facts = dict[str, Any]
@@ -89,7 +90,7 @@ class _Told:
     def _actions(self, event: RunEvent) -> Iterator[tuple[str, Facts, bool]]:
         match event:
             case RunStarted():
-                facts = {"model": event.model, "open_images": len(event.images)}
+                facts = {"model": self._model(event.model), "open_images": len(event.images)}
                 yield "run_started", facts, False
             case ToolStarted():
                 facts = self._call(event.call_id, event.tool)
@@ -107,6 +108,10 @@ class _Told:
                 yield from self._ended(event)
             case _:
                 return
+
+    def _model(self, name: str) -> str:
+        """Return what the log says of a model; a local one has the name of its file."""
+        return f"local {self._audit.name('model', name)}" if name.endswith(LOCAL) else name
 
     def _call(self, call_id: str, tool: str) -> Facts:
         found = self._audit.tools.get(tool)
@@ -136,7 +141,7 @@ class _Told:
         facts |= {"findings": len(event.findings), "files": len(event.artifacts)}
         new = self._newly_read()
         # More than fit into a line are told at the end of the run.
-        if len(new) > _AT_ONCE:
+        if len(new) > AT_ONCE:
             return facts
         self._read.update(new)
         return facts | {"images": self._named(new)}
@@ -227,4 +232,4 @@ def _stem(path: str) -> str:
 
 
 def _chunks(items: list[str]) -> list[list[str]]:
-    return [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+    return [items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE)]

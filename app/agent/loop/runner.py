@@ -18,6 +18,7 @@ from app.agent.loop.emitter import utc_now
 from app.agent.loop.tool_execution import log_unexpected
 from app.agent.request import Decision
 from app.agent.sessions import Thread
+from app.errors import unexpected
 from app.tools.api import CancelToken, Images, ModelHost
 
 _log = logging.getLogger(__name__)
@@ -191,10 +192,9 @@ class AgentRunner:
             log_unexpected("The agent loop broke its promise", error)
             if not ended:
                 # Whoever asked waits for the end of the run.
-                reason = f"Something unexpected went wrong ({type(error).__name__})."
-                remedy = "Please try again, or report it; the log has the details."
-                run_id, now = job.run_id, utc_now()
-                end = RunFailed(run_id=run_id, seq=seq, time=now, error=reason, remedy=remedy)
+                told = unexpected(error)
+                reason, run_id, now = f"{told.reason}.", job.run_id, utc_now()
+                end = RunFailed(run_id=run_id, seq=seq, time=now, error=reason, remedy=told.remedy)
                 self._tell(end)
         finally:
             watcher.cancel()

@@ -20,7 +20,7 @@ from app.agent.json_forms import plain
 from app.agent.loop.limits import WaitClock
 from app.agent.messages import MEND, Message, ToolCall
 from app.agent.planning import near_names
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, SightlineError, unexpected
 from app.imaging.findings import Finding
 from app.tools.api import (
     Approval,
@@ -212,6 +212,9 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
         return failed(_reason(error), error.remedy)
     if isinstance(error, BaseException):
         log_unexpected(f"{spec.name} raised", error)
+        told = unexpected(error)
+        if type(error).__name__ not in told.reason:  # the computer lacks something
+            return failed(f"{spec.name} failed. {told.reason}.", told.remedy)
     return failed(
         f"{spec.name} failed unexpectedly ({type(error).__name__}).",
         "Please report it; the log has the details.",

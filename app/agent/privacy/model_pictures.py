@@ -16,7 +16,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,7 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
 from app.imaging.types import Instance
+from app.settings import write_atomic
 from app.tools.api import ImageSnapshot
 
 _log = logging.getLogger(__name__)
@@ -205,9 +205,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{hashlib.sha256(png).hexdigest()[:24]}.png"
     if not path.exists():
-        half = folder / f"{uuid4().hex}.part"
-        half.write_bytes(png)
-        half.replace(path)
+        write_atomic(path, png)
     return Picture(
         path=str(path),
         caption=caption(name, snapshot, width, height),

@@ -244,6 +244,15 @@ def _document_parts(content: Content) -> Iterator[_Part]:
         yield _Part("line", f"Could not be read: {problem}")
 
 
+def shown_images(content: Content) -> list[str]:
+    """Return the SOP Instance UIDs of the images that a conversation is about."""
+    used = [one for facts in content.run_facts.values() for one in facts.get("used") or ()]
+    found = [str(one.get("sop_instance_uid", "")) for one in used if isinstance(one, dict)]
+    for call in content.calls.values():
+        found += map(str, call.get("sop_instance_uids") or ())
+    return list(dict.fromkeys(found))
+
+
 def _facts(content: Content, run: PastRun) -> Iterator[_Part]:
     facts = content.run_facts.get(run.run_id, {})
     began = run.events[0].time if run.events else ""

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied, unexpected
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -116,6 +116,9 @@ def as_file_problem(error: BaseException, path: Path) -> BaseException:
         return error
     if isinstance(error, WorkerDied):
         reason = f"it cannot be decoded: {error.reason}"
+    elif isinstance(error, MemoryError):
+        reason, remedy = "there is too little free memory to show it", unexpected(error).remedy
+        return FileProblem(reason, subject=str(path), remedy=remedy)
     else:
         reason = "it cannot be decoded: an unexpected error"
     detail = _code_lines(error.detail) if isinstance(error, SightlineError) else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from functools import cache
 
 _TOTAL = 960 * 2**20
 """Limit of all memory of the process while `limited_memory` is active."""
@@ -66,6 +67,12 @@ def address_space_bytes() -> int:
 
 def _statm(column: int, otherwise: int) -> int:
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column]) * 4096
+        return int(os.pread(_statm_file(), 100, 0).split()[column]) * 4096
     except OSError:
         return otherwise
+
+
+@cache
+def _statm_file() -> int:
+    """Return the open file: a confined worker may not open it any more, only read it."""
+    return os.open("/proc/self/statm", os.O_RDONLY)

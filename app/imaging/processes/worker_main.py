@@ -6,6 +6,7 @@ Functions run on the main thread, one at a time.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import math
@@ -23,7 +24,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.processes.memory_limit import limit_memory
+from app.imaging.processes.memory_limit import limit_memory, resident_bytes
 
 _CPU_MARGIN_S = 2.0
 """Added to the limit so that the app's own time-out, which has a better message, comes first."""
@@ -41,6 +42,9 @@ class WorkerConfig:
         nice: Unix niceness to add to that of the app's own process (0 to 19).
         quiet: Whether to drop the output of libraries rather than pass it on to standard error;
             codecs complain about files that they can decode.
+        confined: Whether the first message says what may be read, and all other rights are given
+            up then (`confinement`); on Linux only.
+        spare: Whether the process is forked in advance, for later.
     """
 
     allowed: tuple[str, ...]
@@ -49,6 +53,8 @@ class WorkerConfig:
     memory_limit_bytes: int | None = None
     nice: int = 5
     quiet: bool = False
+    confined: bool = False
+    spare: bool = False
 
 
 def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
@@ -126,12 +132,34 @@ class _Server:
 
     def serve(self) -> None:
         """Answer requests for ever; the reader thread ends the process."""
-        threading.Thread(target=self._read, daemon=True).start()
+        if not self._config.confined:
+            self._start_reading()
         for module in self._config.preload:
             importlib.import_module(module)
+        if self._config.spare:
+            gc.collect()  # gives it its own copy of most memory now, not in its first call
         self._send({"kind": "ready"})
+        if self._config.confined:
+            self._confine()
+            self._start_reading()  # not before: a thread keeps the rights with which it began
         while True:
             self._answer(self._requests.get())
+
+    def _confine(self) -> None:
+        from app.imaging.processes.confinement import confine
+
+        try:
+            message = self._wire.receive(self._connection)
+        except BaseException:
+            os._exit(0)  # the app is gone
+        resident_bytes()  # opens what may not be opened later
+        try:
+            confine(message["roots"])
+        except OSError as error:
+            self._send({"kind": "unconfined", "errno": error.errno})
+
+    def _start_reading(self) -> None:
+        threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         try:

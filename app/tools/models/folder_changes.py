@@ -105,7 +105,8 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
         OSError: A file cannot be moved; the models installed before are in place again.
     """
     staged = list(staged)
-    for _, folder in staged:
+    for place, folder in staged:
+        _share(folder, place.models)
         sync(folder)
     begun: list[Place] = []
     cleared: list[Place] = []
@@ -127,6 +128,13 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
         raise
     for place in begun:
         shutil.rmtree(_aside(place), ignore_errors=True)
+
+
+def _share(folder: Path, models: Path) -> None:
+    """Give staged files to those who may read the models folder: several users may share it."""
+    others = models.stat().st_mode & 0o055
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o700 | others if path.is_dir() else 0o600 | (others & 0o044))
 
 
 def recover(place: Place) -> None:

@@ -23,6 +23,7 @@ import shutil
 import tarfile
 import time
 import tomllib
+import uuid
 import zipfile
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import asdict, dataclass
@@ -129,7 +130,7 @@ def write_pack(
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
     total = sum(file.size for model in manifest.models for file in model.files)
-    partial = out.with_name(f"{out.name}.part")
+    partial = out.with_name(f".{out.name}.{uuid.uuid4().hex[:8]}.part")
     counter = ByteProgress(total, progress, cancel)
     try:
         if shutil.disk_usage(out.parent).free < total:

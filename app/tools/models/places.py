@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from app.settings import read_regular
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import file_key, read_sha256, sha256_of
 from app.tools.models.records import RECORD, Record, read_record
@@ -131,7 +132,7 @@ class Place:
         """Return the digest of the published file, or "" if it is not known."""
         if self.card.embedded:
             try:
-                card = json.loads((self.base / "card.json").read_text(encoding="utf-8"))
+                card = json.loads(read_regular(self.base / "card.json"))
                 return str(card["sha256"])
             except (OSError, ValueError, KeyError, TypeError):
                 return ""
@@ -224,7 +225,7 @@ def _refers_elsewhere(folder: Path) -> bool:
                 return True  # no real settings are that long
             continue  # a vocabulary
         try:
-            data: Any = json.loads(path.read_bytes())
+            data: Any = json.loads(read_regular(path))
         except (ValueError, OSError):
             continue  # transformers cannot read it either
         except RecursionError:

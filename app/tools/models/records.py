@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.settings import read_regular
 from app.tools.models.digests import file_key
 from app.tools.models.durable_files import publish, retry_while_in_use
 
@@ -78,7 +79,7 @@ def recorded_file(path: Path, name: str, sha256: str) -> RecordedFile:
 def read_record(path: Path) -> Record | None:
     """Read a record; return None if it does not exist or cannot be read."""
     try:
-        text = retry_while_in_use(lambda: path.read_text(encoding="utf-8"))
+        text = retry_while_in_use(lambda: read_regular(path)).decode()
         data: dict[str, Any] = tomllib.loads(text)
         return _adapter().validate_python(data)
     except (OSError, ValueError, ValidationError):

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.agent.events import ApprovalRequested, RunCancelled, RunEvent, ToolFinished, ToolStarted
 from app.agent.sessions import PastRun, SessionStore, Thread
-from app.agent.sessions.export import Form, export
+from app.agent.sessions.export import Form, export, shown_images
 from app.audit import AuditLog
 from app.audit.exports import record_export
 from app.errors import SightlineError
@@ -327,6 +327,7 @@ class ThreadExporter(QObject):
                 self.audit,
                 "conversation",
                 path,
+                images=shown_images(thread.content),
                 opened=opened,
                 replace=True,
                 thread=thread.thread_id,

@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
+from app.agent.llm.base import LOCAL, ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
 from app.agent.llm.endpoint import Bounds
 from app.agent.llm.local.server_main import ServerConfig, Serving, run
 from app.agent.llm.openai_model import OpenAIModel
@@ -90,7 +90,7 @@ class LocalModel:
     ) -> None:
         self._path = path.absolute()
         title = path.stem if path.suffix.lower() == ".gguf" else path.name
-        self.name = f"{title} (this computer)"
+        self.name = f"{title} {LOCAL}"
         self.info = ModelInfo(
             context_tokens=context_tokens,
             output_tokens=output_tokens or min(ModelInfo().output_tokens, context_tokens // 4),
