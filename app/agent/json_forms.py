@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
-import os
 import re
-import uuid
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -15,13 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 from pydantic import BaseModel
 
 from app.agent import events
 from app.agent.events import RunEvent
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.settings import write_atomic
+from app.tools.files import png_bytes
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
@@ -159,14 +157,10 @@ def _write_png(values: NDArray[np.uint8], out_dir: Path, name: str) -> Path:
     path = out_dir / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.png"
     if path.exists():
         return path
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.partial")
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(values, mode="L").save(partial, format="PNG", compress_level=1)
-        os.replace(partial, path)  # noqa: PTH105 - atomic, also over a file that a twin just wrote
+        write_atomic(path, png_bytes(values))  # also over a file that a twin just wrote
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise FileProblem(
             f"the mask cannot be written ({error.strerror or type(error).__name__})",
             subject=str(path),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
+from app.settings import write_atomic
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
@@ -19,18 +21,16 @@ def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
     shows. The file appears only when it is complete.
     """
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
-    partial = path.with_suffix(".part")
-    try:
-        with partial.open("wb") as stream:
-            # Level 1: a 2,000 x 2,000 radiograph in a tenth of the time for a tenth more bytes.
-            Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "PNG", compress_level=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_atomic(path, png_bytes(pixels))
     return path
+
+
+def png_bytes(pixels: NDArray[Any]) -> bytes:
+    """Return uint8 or uint16 [rows, columns], or uint8 [rows, columns, 3], as a PNG."""
+    stream = io.BytesIO()
+    # Level 1: a 2,000 x 2,000 radiograph in a tenth of the time for a tenth more bytes.
+    Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "PNG", compress_level=1)
+    return stream.getvalue()
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QSizeF, QTimer
-from PySide6.QtGui import QImage, QPainter, QRegion
+from PySide6.QtGui import QImage, QImageWriter, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.audit import AuditLog
@@ -187,7 +187,8 @@ def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None
     drawn = QBuffer(data)
     drawn.open(QIODevice.OpenModeFlag.WriteOnly)
     try:
-        if not window_image(window, ratio).save(drawn, target.suffix[1:].encode()):
+        writer = QImageWriter(drawn, target.suffix[1:].encode())
+        if not writer.write(window_image(window, ratio)):
             raise OSError(errno.EINVAL, "there is no picture format of this name")
         write_atomic(target, bytes(data.data()))
     except OSError as error:

@@ -27,6 +27,7 @@ EMPTY = "the file is empty"
 OUTSIDE = "its name is empty or leads out of the archive"
 
 MAX_MEMBERS = 200_000
+_MOST_DECLARED = 4 * MAX_MEMBERS
 MAX_MEMBER_BYTES = 2**30
 MAX_RATIO = 1_100
 """Deflate reaches 1,032 on empty images; a larger ratio is false."""
@@ -87,14 +88,18 @@ class Archive:
         self.files: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[tuple[str, str]] = []
         try:
+            if _declared_members(path) > _MOST_DECLARED:  # they take seconds only to be counted
+                raise guards.problem(path, "the zip archive holds too many files", UNPACK)
             self._zip = zipfile.ZipFile(path)
+        except FileProblem:
+            raise
         except OSError as error:
             raise guards.unreadable_file(path, error) from None
         except Exception as error:  # zipfile raises almost any exception for damage
             raise _damaged(path, error) from None
         self._refuse_overlap()
         for info in self._zip.infolist():
-            if len(self.files) >= MAX_MEMBERS:
+            if len(self.files) + len(self.refused) >= MAX_MEMBERS:
                 self.refused.append(("", "the archive holds too many files"))
                 break
             if not info.filename.endswith("/"):  # `is_dir` fails on an empty name
@@ -125,6 +130,20 @@ class Archive:
         if name in self.files:
             self.refused.append((name, "the archive holds it more than once; the last is listed"))
         self.files[name] = info
+
+
+def _declared_members(path: Path) -> int:
+    """Return how many members an archive's end record declares. Source: APPNOTE 4.3.14, 4.3.16."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 2**16 - 2**8))
+        tail = file.read()
+    end = tail.rfind(b"PK\x05\x06")
+    count = int.from_bytes(tail[end + 10 : end + 12], "little") if end >= 0 else 0
+    large = tail.rfind(b"PK\x06\x06", 0, end)
+    if count == 0xFFFF and large >= 0:
+        count = int.from_bytes(tail[large + 32 : large + 40], "little")
+    return count
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:

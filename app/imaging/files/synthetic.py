@@ -7,12 +7,9 @@ the pixels or into other kinds of chunks: those are read too.
 
 from __future__ import annotations
 
-import os
 import struct
-import tempfile
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -94,26 +91,12 @@ def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
         return
     texts = {KEYWORD: model.strip() or "a model", **(more or {})}
     chunks = b"".join(_text_chunk(keyword, text) for keyword, text in texts.items())
-    _replace(path, data[:_END_OF_IHDR] + chunks + data[_END_OF_IHDR:])
+    from app.settings import write_atomic  # not needed where pictures are read
+
+    write_atomic(path, data[:_END_OF_IHDR] + chunks + data[_END_OF_IHDR:])
 
 
 def _text_chunk(keyword: str, text: str) -> bytes:
     body = keyword.encode("latin-1") + b"\0" + text.encode("latin-1", "replace")
     kind = b"tEXt" + body
     return struct.pack(">I", len(body)) + kind + struct.pack(">I", zlib.crc32(kind))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(path.stat().st_mode & 0o777)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise

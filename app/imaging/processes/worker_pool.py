@@ -269,8 +269,7 @@ class WorkerPool:
     def admit(self, paths: Iterable[str]) -> None:
         """Let confined workers read these files and folders too, besides those of earlier calls."""
         with self._lock:
-            roots = self._workers[0].roots
-            roots += tuple(one for one in dict.fromkeys(paths) if one not in roots)
+            roots = tuple(dict.fromkeys((*self._workers[0].roots, *paths)))
             for worker in self._workers:
                 worker.roots = roots
                 if worker.pid is not None:

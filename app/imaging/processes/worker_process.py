@@ -248,10 +248,11 @@ class Process:
     def dispose(self) -> None:
         """Kill the process and free its resources. Must not be called while a call is running."""
         self.kill()
-        self._process.join(timeout=0.5)
-        self._pipe.close()
-        # Closing fails while it still runs, e.g. inside a driver; then the system cleans up.
+        # Closing fails while it still runs, e.g. inside a driver; then the system cleans up. Both
+        # fail once it is closed.
         with suppress(ValueError):
+            self._process.join(timeout=0.5)
+            self._pipe.close()
             self._process.close()
 
 

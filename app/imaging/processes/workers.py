@@ -214,7 +214,9 @@ class Worker:
 
     def _running(self) -> Process:
         process = self._process
-        if process is not None and process.alive and process.roots not in (None, self.roots):
+        bound = process is not None and process.roots is not None
+        # Equal roots may name other files by now: a rule is for what was there when it was made.
+        if process is not None and bound and process.alive and process.roots is not self.roots:
             # Ended later, which takes 5 ms of a core: the user waits for what was just opened.
             self._after(_SPARE_S, process.dispose)
             self._process, self._spare = self._spare, None

@@ -20,11 +20,12 @@ _NAMES = ("mkdir", "rename", "remove", "rmdir", "symlink", "link", "truncate", "
 _CHANGES = frozenset(f"os.{name}" for name in _NAMES)
 
 
+# Opened at once: a decode worker may not open it later.
+_handle = os.open(_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600) if _log else -1
+
+
 def _note(what: str, path: str) -> None:
-    assert _log
-    handle = os.open(_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.write(handle, f"{what} {path!r}\n".encode("utf-8", "replace"))
-    os.close(handle)
+    os.write(_handle, f"{what} {path!r}\n".encode("utf-8", "replace"))
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:

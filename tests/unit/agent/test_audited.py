@@ -341,3 +341,18 @@ def test_a_host_that_was_refused_is_only_a_hash_and_so_is_a_call_id(tmp_path: Pa
     asked_and_answered(tmp_path, log, granted=False)
     whole = b"".join(path.read_bytes() for path in log.folder.iterdir()).lower()
     assert b"jane" not in whole
+
+
+def test_a_local_model_is_named_by_a_hash_since_its_name_is_that_of_a_file(
+    tmp_path: Path, log: Log
+):
+    for name in ("Doe Jane 1950.q4 (this computer)", "gpt-x"):
+        with ScriptedModel(says("done")) as model:
+            model.name = name
+            loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+            asyncio.run(collect(loop, request(tmp_path / "out", question=QUESTION)))
+    told = [
+        entry.facts["model"] for entry in read_entries(log.folder) if entry.action == "run_started"
+    ]
+    assert told == [f"local {log.name('model', 'Doe Jane 1950.q4 (this computer)')}", "gpt-x"]
+    assert "Jane" not in repr(list(read_entries(log.folder)))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.imaging.decode import Decoder
@@ -278,3 +279,18 @@ def test_the_table_of_system_calls_is_the_kernel_s():
 @needs_landlock
 def test_landlock_and_ctypes_agree_on_the_version():
     assert landlock_version() == ctypes.CDLL(None).syscall(444, None, 0, 1)
+
+
+@needs_landlock
+def test_a_file_that_was_replaced_since_is_read_when_it_is_opened_again(tmp_path: Path):
+    """A rule is for the file that was there: an export puts another one in its place."""
+    path = tmp_path / "a.dcm"
+    decoder = Decoder(1)
+    try:
+        assert decoder.scan([path]).result(60).problems
+        for rows in (4, 8):
+            make_dicom(tmp_path / "new", np.zeros((rows, 5), np.uint16)).replace(path)
+            (study,) = decoder.scan([path]).result(60).studies
+            assert decoder.frame(study.series[0].instances[0]).result(60).rows == rows
+    finally:
+        decoder.close()

@@ -37,7 +37,9 @@ def wait_for_the_reserve(decoder: Decoder) -> None:
 
 
 def first_instance(decoder: Decoder, path: Path) -> Instance:
-    return decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+    found = decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+    decoder._pool.admit([str(path.parent)])  # `like` makes more files there
+    return found
 
 
 def like(instance: Instance, path: Path, *pixels: Any) -> Instance:

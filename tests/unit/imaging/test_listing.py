@@ -13,6 +13,8 @@ from typing import Any
 import pydicom
 import pytest
 
+from app.errors import FileProblem
+from app.imaging.files.archives import open_archive
 from app.imaging.scanning import listing
 from app.imaging.scanning.listing import files_named_by
 from app.imaging.scanning.opened_paths import listing_tasks
@@ -348,3 +350,22 @@ def test_many_empty_members_are_one_line_and_are_not_read_one_by_one(tmp_path: P
     assert files == [tmp_path / "a.zip" / "good"]
     assert "500 of its files are not read: the file is empty" in problem.reason
     assert "ask for a new export" in problem.remedy
+
+
+def test_an_archive_of_a_million_members_is_refused_by_its_end_record(tmp_path: Path):
+    """Counting 1.5 million members took 23 s; `zipfile` reads them all before the first is known."""
+    path = tmp_path / "many.zip"
+    entry, count = b"PK\x01\x02" + bytes(42), 900_000
+    record = struct.pack(
+        "<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, 46 * count, 30
+    )
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 30 + 46 * count, 1)
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    begin = b"PK\x03\x04" + bytes(26)
+    path.write_bytes(begin + entry * count + record + locator + end)
+    read: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, "infolist", lambda _self: read.append(1) or [])
+        with pytest.raises(FileProblem, match="too many files"):
+            open_archive(path)
+    assert not read
