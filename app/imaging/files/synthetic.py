@@ -7,6 +7,7 @@ the pixels or into other kinds of chunks: those are read too.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Mapping

@@ -353,7 +353,7 @@ def test_many_empty_members_are_one_line_and_are_not_read_one_by_one(tmp_path: P
 
 
 def test_an_archive_of_a_million_members_is_refused_by_its_end_record(tmp_path: Path):
-    """Counting 1.5 million members took 23 s; `zipfile` reads them all before the first is known."""
+    """Counting 1.5 million took 23 s: `zipfile` reads all members before the first is known."""
     path = tmp_path / "many.zip"
     entry, count = b"PK\x01\x02" + bytes(42), 900_000
     record = struct.pack(
