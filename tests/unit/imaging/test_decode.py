@@ -253,7 +253,12 @@ def diverting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Diverted, i
         monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
         decoder = Decoder(workers)
         for worker in decoder._pool._workers:
-            worker._config = replace(worker._config, allowed=("app.", "tests."))
+            for name in ("_config", "_spare_config"):
+                config = getattr(worker, name)
+                # Imported before the worker may read no more than what was opened.
+                preload = (*config.preload, "tests.unit.imaging.worker_entries")
+                changed = replace(config, allowed=("app.", "tests."), preload=preload)
+                setattr(worker, name, changed)
         made.append(decoder)
         return decoder
 
