@@ -29,6 +29,7 @@ from app.tools.pack_plan import (
     StatementWords,
     TextWords,
     ToolRule,
+    ValueWords,
     any_of,
     phrases,
 )
@@ -415,7 +416,14 @@ _TOOLS = (
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
         accepts=_CHEST,
-        texts=(TextWords("prompt"),),
+        values=(
+            ValueWords("task", "locate", models.LOCATE),
+            ValueWords("task", "progression", models.PROGRESSION),
+        ),
+        texts=(
+            TextWords("prompt", (*models.LOCATE, *models.PROGRESSION)),
+            TextWords("prompt"),
+        ),
     ),
     ToolRule(
         LLAVA,
