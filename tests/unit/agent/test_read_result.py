@@ -156,7 +156,8 @@ def test_a_page_is_never_shortened_again(context_tokens: int):
     window = ContextWindow(ModelInfo(context_tokens=context_tokens, output_tokens=1_000))
     made = thread(DATA, {"output": {f"key {n}": "value " * 40 for n in range(500)}})
     reader = ReadResult(made, window.page_chars)
-    for ref, path in (("call-1", "output.text"), ("call-1", "output"), ("call-2", "output"), ("call-2", "")):
+    paths = (("call-1", "output.text"), ("call-1", "output"), ("call-2", "output"), ("call-2", ""))
+    for ref, path in paths:
         found = reader.run(ReadInput(id=ref, path=path), context())
         call = ToolCall(id="c", name="read_result", arguments={})
         data = {"summary": found.summary, "output": found.output, "metadata": {}}
@@ -186,7 +187,8 @@ def test_what_identifies_a_patient_is_removed_from_every_part_that_is_read():
                  "metadata.OtherPatientIDs[0:1]", "output.note"):  # fmt: skip
         offset: int | None = 0
         while offset is not None:
-            found = ReadResult(made).run(ReadInput(id="call-1", path=path, offset=offset), context())
+            wanted = ReadInput(id="call-1", path=path, offset=offset)
+            found = ReadResult(made).run(wanted, context())
             offset = found.output.get("next_offset")
             data = {"summary": found.summary, "output": found.output, "metadata": {}}
             history = [*made.history, result_message("c", "read_result", data)]

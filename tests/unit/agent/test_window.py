@@ -125,7 +125,8 @@ def test_a_single_result_keeps_head_and_tail_with_a_notice():
     notice, tail = rest.split("…] ", 1)
     assert " ".join(words).startswith(head)
     assert " ".join(words).endswith(tail)
-    assert notice.endswith('characters left out. The rest: read_result(id="call-1", path="output.t").')
+    ending = 'The rest: read_result(id="call-1", path="output.t").'
+    assert notice.endswith(f"characters left out. {ending}")
     assert abs(len(head) - len(tail)) < 100
     assert len(head) > 4_500
     assert prompt.tokens <= RESULT_TOKENS + 100
