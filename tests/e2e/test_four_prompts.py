@@ -218,8 +218,8 @@ def test_where_a_disease_is_is_asked_of_what_can_locate_it(
     events = ask(WHERE, DICOM, folder=expert, model=model())
     asked = arguments(events)
     assert GROUNDING not in asked
-    prompt = asked["chest_xray_expert"]["prompt"]
-    assert prompt == "Please locate the following phrase: pleural effusion"
+    located = asked["chest_xray_expert"]
+    assert (located["task"], located["prompt"]) == ("locate", "pleural effusion")
 
     neither = without(models, tmp_path / "neither", "maira-2", "chexagent-2-3b")
     events = ask(WHERE, DICOM, folder=neither, model=model())

@@ -31,6 +31,7 @@ from app.tools.pack_plan import (
     Successor,
     TextWords,
     ToolRule,
+    ValueWords,
     any_of,
     phrases,
     word_lists,
@@ -370,7 +371,14 @@ _TOOLS = (
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
         accepts=_CHEST,
-        texts=(TextWords("prompt"),),
+        values=(
+            ValueWords("task", "locate", models.LOCATE),
+            ValueWords("task", "progression", models.PROGRESSION),
+        ),
+        texts=(
+            TextWords("prompt", (*models.LOCATE, *models.PROGRESSION)),
+            TextWords("prompt"),
+        ),
         quotes=_quotes("prompt"),
     ),
     ToolRule(
@@ -424,7 +432,7 @@ _SUCCESSORS = (
         GROUNDING,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("phrase", "{}"),
+        arguments=phrase_to_locate("phrase"),
         otherwise="Nothing installed here can show where a finding is: that needs the model "
         "MAIRA-2 or CheXagent-2 (Tools > Models).",
     ),
@@ -433,7 +441,7 @@ _SUCCESSORS = (
         EXPERT,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("prompt", "Please locate the following phrase: {}"),
+        arguments=phrase_to_locate("prompt", task="locate"),
         unless=GROUNDING,
     ),
 )

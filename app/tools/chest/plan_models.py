@@ -72,6 +72,9 @@ PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=(*FINDINGS, *_BLUNT), quoted=
 CHEXAGENT = phrases("""
     chexagent*, chex agent, xray expert, x-ray expert, roentgenexperte*, chest expert
 """)
+LOCATE = phrases("locate the, locate a, locate an, locate any, lokalisiere den, lokalisiere die")
+PROGRESSION = phrases("progression of, progression von, progression des, progression der")
+"""Words for two of CheXagent's tasks; what stands after them is the prompt."""
 LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
 MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
 OTHER_ANSWER = (

@@ -172,11 +172,13 @@ def _grounded(output: Data, metadata: Data) -> list[Sentence]:
 _PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
 
 
-def phrase_to_locate(argument: str, form: str) -> Callable[[Data, Data], Mapping[str, str] | None]:
+def phrase_to_locate(
+    argument: str, **others: str
+) -> Callable[[Data, Data], Mapping[str, str] | None]:
     """Return a function that makes the arguments of a tool that locates a scored finding.
 
-    It takes the highest of the labels that were asked for, else of those above the operating
-    point; None if there is none. `form` has "{}" where the finding is named.
+    It names the highest of the labels that were asked for, else of those above the operating
+    point; None if there is none. `others` are further arguments of the tool.
     """
 
     def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:
@@ -186,7 +188,7 @@ def phrase_to_locate(argument: str, form: str) -> Callable[[Data, Data], Mapping
         if not labels:
             return None
         highest = max(labels, key=lambda label: scores[label])
-        return {argument: form.format(_PHRASES.get(highest, _label(highest).lower()))}
+        return {argument: _PHRASES.get(highest, _label(highest).lower()), **others}
 
     return arguments
 
