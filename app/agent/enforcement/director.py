@@ -65,7 +65,7 @@ class Director:
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        unmet: Whether the model answered once more without a tool that the question needs.
+        without: Whether the model answered once more without a tool that the question needs.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -90,7 +90,7 @@ class Director:
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._urged = False
-        self.unmet = False
+        self.without = False
 
     def begin(
         self,
@@ -208,7 +208,7 @@ class Director:
             for name in verdict.missing
             if name in self.offered and not self._goal.tried(name, self.results)
         ]
-        self.unmet = not verdict.complete and bool(missing) and self._urged
+        self.without = not verdict.complete and bool(missing) and self._urged
         if verdict.complete or not missing or self._urged or self.by_rules:
             return []
         self._urged = True

@@ -311,7 +311,7 @@ class _Run:
             if isinstance(calls, str):
                 self.answers.urge(message.text, calls)
                 continue
-            if not calls and self.director.unmet:
+            if not calls and self.director.without:
                 answer = await self.rules.stand_in(message.text)
                 if answer is not None:
                     return answer
