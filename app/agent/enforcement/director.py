@@ -236,6 +236,10 @@ class Director:
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
+    def unmet(self) -> list[tuple[str, str]]:
+        """Return the tools whose model the question needs and is missing, each with a sentence."""
+        return self._enforcer.unmet() if self._enforcer is not None else []
+
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 

@@ -234,6 +234,7 @@ class _Run:
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
                 by_rules=self.ruled,
+                missing=self._missing_models(),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -313,6 +314,11 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _missing_models(self) -> list[str]:
+        tools = (self.agent.tools.get(name) for name, _ in self.director.unmet())
+        needs = [need for tool in tools if tool is not None for need in tool.spec.needs]
+        return [need.name for need in needs if need.kind == "weights"]
 
     def _lacks(self, name: str) -> bool:
         tool = self.agent.tools.get(name)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.agent.planning.out_of_scope import (
     ELSEWHERE,
     ERRANDS,
     EXPORTS,
+    FACTS,
     KNOWLEDGE,
+    KNOWN,
     REQUESTS,
     everyday_words,
 )
@@ -126,10 +129,17 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
     return frozenset(found)
 
 
-def viewer_help(tokens: Sequence[Token]) -> str:
-    """Return one line with the keys for what a question asks of the viewer; "" if nothing."""
+def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
+    """Return one line with the keys for what a question asks of the viewer; "" if nothing.
+
+    Facts that `note`, on the current image, has are answered.
+    """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
-    return f"I cannot work the viewer. {' '.join(said)}" if said else ""
+    if said.keys() <= FACTS:
+        with contextlib.suppress(KeyError):
+            return " ".join(KNOWN.get(line, line).format_map(note or {}) for line in said)
+        return " ".join(said)
+    return f"I cannot work the viewer. {' '.join(said)}"
 
 
 def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:

@@ -19,7 +19,14 @@ from app.agent.planning.argument_values import (
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
-from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable_reason
+from app.agent.planning.targets import (
+    feed_arguments,
+    feeding_source,
+    latest_picture,
+    names_converted_picture,
+    title_of,
+    unsuitable_reason,
+)
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.word_matches import Key, pack_words
 from app.agent.planning.written_arguments import missing_arguments
@@ -170,15 +177,18 @@ def _step(
 ) -> Step:
     """Return a step on the output that feeds the tool, or else on the open image.
 
-    A converted PNG is used only if the tool's rule says so: the open image has the stored values
-    and the pixel spacing, which tools need for measurements.
+    A converted PNG is used only if the question or the tool's rule says so: the open image has the
+    stored values and the pixel spacing, which tools need for measurements.
     """
     rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
     if schema is None:
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (feeding_source(rule, slot, before, scene) if slot else None) or OpenImage(image)
+    target = feeding_source(rule, slot, before, scene) if slot else None
+    if target is None and not rule.converts and names_converted_picture(texts[0]):
+        target = latest_picture(before, scene)
+    target = target or OpenImage(image)
     needed = slot in schema.parameters.get("required", ())
     if slot and (needed or scene.images or not isinstance(target, OpenImage)):
         arguments[slot] = [target] if slot.endswith("s") else target

@@ -67,7 +67,7 @@ class Planner:
         plan = ask_if_unclear(
             _decide(question, text, blank, reading, which, relevant), which, relevant
         )
-        viewer = viewer_help(reading.tokens)
+        viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
             plan = Reply(viewer) if viewer else NoRule(no_rule_text())
         elif viewer and isinstance(plan, ToolPlan):
