@@ -75,7 +75,10 @@ _FACTS = {
 _UNITS = {
     **dict.fromkeys(("SliceThickness", "SpacingBetweenSlices"), "mm"),
     **dict.fromkeys(("EchoTime", "RepetitionTime", "InversionTime"), "ms"),
-    **{"KVP": "kV", "CTDIvol": "mGy", "MagneticFieldStrength": "T", "FlipAngle": "degrees"},
+    "KVP": "kV",
+    "CTDIvol": "mGy",
+    "MagneticFieldStrength": "T",
+    "FlipAngle": "degrees",
 }
 """Units of the attributes (PS3.3 C.7.6.2, C.8.2.1, C.8.3.1)."""
 
@@ -227,8 +230,8 @@ _METADATA = (
         which institution, institution, which department, metadata, meta data, metadatum, window,
         windows, windowing, window level, what level, which level, level setting*, level value*,
         window and level, modality, attribute, attributes, tag, tags, header, headers,
-        pixel spacing, pixelspacing, spacing, voxel size, voxelgroesse, bits, bit depth, which view, what view, pixel size,
-        pixel .. mm|millimet*, mm|millimet* .. pixel, resolution, matrix, acquired, acquisition*,
+        pixel spacing, pixelspacing, spacing, voxel size, voxelgroesse, bits, bit depth,
+        which view, what view, pixel size, pixel .. mm|millimet*, mm|millimet* .. pixel, resolution, matrix, acquired, acquisition*,
         study date, dimensions, rows and columns, photometric*, manufacturer, scanner, kvp, kv,
         exposure time, dicom info*, dicom data, dicom, slice thickness, which projection,
         what projection, ap or pa, pa or ap, frontal or lateral, laterality, image size,
