@@ -98,15 +98,15 @@ class ImageVisualizerInput(ToolInput):
     """Arguments of `image_visualizer`."""
 
     image_path: str = Field(description="The image id or path.")
-    title: str | None = None
-    description: str | None = None
+    title: str | None = Field(default=None, description="Shown above it.")
+    description: str | None = Field(default=None, description="Shown below it.")
     figsize: tuple[float, float] | None = Field(
-        default=(10, 10), description="Width and height of the pane, as a proportion."
+        default=(10, 10), description="Proportions of the pane."
     )
     cmap: str | None = Field(
         default="rgb",
         description=f"Colour map for a grey image: {', '.join(COLORMAPS)}, or one with _r "
-        "behind it to reverse it. Colour images stay as they are.",
+        "behind it to reverse it.",
     )
 
 
