@@ -24,7 +24,6 @@ from app.agent.messages import Message, ToolCall
 from app.agent.planning import BlockedStep, Intent, Planner, Step, ToolPlan, resolve
 from app.tools.pack_plan import NO_PLANS, Plans
 
-_PREFIX = "Offline planner (no language model): "
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
 _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
@@ -109,14 +108,11 @@ def _results(turn: Sequence[Message]) -> dict[int, Message]:
 
 
 async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
-    for match in _DELTA.finditer(_PREFIX + text):
+    for match in _DELTA.finditer(text):
         yield Text(match.group())
         # Lets the loop see a cancel between two pieces.
         await asyncio.sleep(0)
 
-
-BY_RULES = "Answered by rules, no language model was asked: "
-"""The beginning of an answer that was not written by a model."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 """Makes the calls in one message, with its text; returns the limit that was reached, or None."""
@@ -215,10 +211,9 @@ class RuleAnswers:
     def _told(self, finished: Finished) -> str:
         director = self.director
         notes = [*finished.notes, *director.notes]
-        told = write_summary(
+        text = write_summary(
             director.results, [], notes, finished.topics, director.intent.targets, self.plans
         )
-        text = f"{BY_RULES}{told}"
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=text))
         return text
