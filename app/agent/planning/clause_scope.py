@@ -74,7 +74,7 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
-_AND = frozenset(("and", "then", "und", "dann"))
+AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # How many words before a quotation may hold the verb that reports it.
@@ -153,7 +153,7 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
         clause, lead = tokens[match.first].clause, list[Token]()
         for token in tokens[: match.first]:
             if token.clause == clause:
-                lead = [] if token.text in _AND else [*lead, token]
+                lead = [] if token.text in AND else [*lead, token]
         # "Herz ausblenden", but not "does it make the heart larger".
         last = match.first + 1
         ends = len(match.positions) == 1 and (last == len(tokens) or tokens[last].clause != clause)

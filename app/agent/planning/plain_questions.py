@@ -18,6 +18,7 @@ from app.agent.planning.argument_values import (
     usual_values,
 )
 from app.agent.planning.classify import Reading, read_question
+from app.agent.planning.clause_scope import carries_no_meaning
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.targets import (
@@ -71,8 +72,9 @@ def plan_plain_question(
     topics = frozenset(asked.kinds)
     if not (asked.wanted or asked.absent):
         said = question.strip()
-        if has_words(question, _HELP):
-            return Reply(help_text(scene))
+        if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
+            besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())
+            return Reply(help_text(scene), certain=all(map(carries_no_meaning, besides)))
         if re.fullmatch(GREETING, said, re.IGNORECASE):
             return Reply('Hello. Ask about the open image, or ask "What can you do?".')
         if re.fullmatch(THANKS, said, re.IGNORECASE):
@@ -105,9 +107,9 @@ def help_text(scene: Scene) -> str:
     if not scene.tools:
         return "There are no tools here. Choose a language model in the settings."
     lines = [
-        "I match your words to rules and run the tools that fit; I understand no more than that. "
-        'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
-        '..." to leave one out.'
+        'Ask about the open image in plain words, name tools in order ("1) ... 2) ..."), or say '
+        '"but don\'t ..." to leave one out. Fixed rules match your words to the tools below; what '
+        "they do not understand is for the language model that you choose in the settings."
     ]
     return "\n".join([*lines, *_tool_list(scene)])
 

@@ -235,6 +235,7 @@ _KINDS = (
         (*words.OUTLINE, *words.SHOWN),
         tools=(SEGMENTATION,),
         unless=(*words.ELSEWHERE, *words.NOT_OUTLINED, *words.WINDOWS),
+        certain=True,
     ),
     # In "a mass in the right lung" the user wants the mass, not the lung.
     QuestionKind(

@@ -268,7 +268,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
             f"lesions.{shown}"
         )
     if "volume" in answer.targets:
-        lines.append("A volume: a radiograph is flat and gives areas only.")
+        lines.append("A volume: no tool here measures one; a radiograph gives areas only.")
     return lines
 
 

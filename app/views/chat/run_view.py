@@ -183,7 +183,8 @@ def _remove(widget: QWidget) -> None:
 
 
 CONTINUE = "Go on."
-_PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the checklist shows
+# Calls of the loop that the checklist shows; the second stands in earlier conversations only.
+_PLAN_TOOLS = ("update_plan", "check_answer")
 
 
 class RunView(QWidget):

@@ -210,7 +210,34 @@ HEADER = {
     "ViewPosition": None,
     "WindowCenter": 40.0,
     "WindowWidth": 400.0,
+    "EchoTime": "90",
+    "RepetitionTime": "4000",
+    "MagneticFieldStrength": "3",
+    "ScanningSequence": "SE\\IR",
+    "SeriesDescription": "t2_tse_tra",
+    "CTDIvol": "12.5",
+    "Manufacturer": "Sightline",
+    "ManufacturerModelName": "Phantom",
 }
+
+
+def facts(question: str) -> list[str]:
+    """Return the direct answers to a question about the header, a line each."""
+    intent = read(question)
+    assert "dicom_processor" in intent.wanted
+    message = Message(
+        role="tool",
+        tool="dicom_processor",
+        ok=True,
+        data={"output": {"image_path": "a.png"}, "metadata": HEADER},
+        evidence=1,
+    )
+    return [
+        line
+        for wording in WORDINGS
+        if wording.kind in intent.kinds
+        for line in direct_answer(wording, message, intent.targets)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -226,29 +253,52 @@ HEADER = {
         ("what is the pixel spacing?", "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns)"),
         ("what is the matrix size?", "**Matrix:** 256 x 512 pixels"),
         ("what modality is this?", "**Modality:** CT."),
-        ("which view is this?", "**View:** the file does not give it."),
-        ("is this PA or AP?", "**View:** the file does not give it."),
+        (
+            "which view is this?",
+            "**View:** not in the part of the header that I read; see Attributes (Ctrl+2).",
+        ),
+        (
+            "is this PA or AP?",
+            "**View:** not in the part of the header that I read; see Attributes (Ctrl+2).",
+        ),
         ("what is the window level?", "**Window:** centre 40, width 400."),
+        ("TE?", "**Echo time:** 90 ms."),
+        ("What is the TR?", "**Repetition time:** 4000 ms."),
+        ("What field strength?", "**Field strength:** 3 T."),
+        ("Was a contrast agent used?", "**Contrast agent:** not in the part"),
+        ("What is the CTDIvol?", "**Dose (CTDIvol):** 12.5 mGy."),
+        ("What is the voxel size?", "**Pixel spacing:** 0.5 x 0.5 mm"),
+        ("which manufacturer?", "**Manufacturer:** Sightline Phantom."),
     ],
 )
 def test_facts_of_the_header_are_answered_first(question: str, said: str):
-    intent = read(question)
-    assert "dicom_processor" in intent.wanted
-    message = Message(
-        role="tool",
-        tool="dicom_processor",
-        ok=True,
-        data={"output": {"image_path": "a.png"}, "metadata": HEADER},
-        evidence=1,
-    )
-    lines = [
-        line
-        for wording in WORDINGS
-        if wording.kind in intent.kinds
-        for line in direct_answer(wording, message, intent.targets)
-    ]
+    lines = facts(question)
     assert [line.replace(" [1]", "")[: len(said)] for line in lines] == [said]
     assert all(" [1]" in line for line in lines if line.startswith("**"))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is TE and TR?", ["**Echo time:** 90 ms.", "**Repetition time:** 4000 ms."]),
+        (
+            "What sequence is this?",
+            [
+                "**Sequence:** spin echo + inversion recovery.",
+                "**Series description:** t2_tse_tra.",
+            ],
+        ),
+        (
+            "Is this a T2?",
+            [
+                "**Sequence:** spin echo + inversion recovery.",
+                "**Series description:** t2_tse_tra.",
+            ],
+        ),
+    ],
+)
+def test_facts_of_how_the_image_was_made_are_answered(question: str, said: list[str]):
+    assert [line.replace(" [1]", "") for line in facts(question)] == said
 
 
 def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Path):
@@ -309,7 +359,7 @@ def test_the_number_of_slices_is_answered_where_the_note_on_the_image_has_it():
     note = {**SCENES["ct_dicom"][0], "image_number": 16, "images_in_series": 34}
     scene = Scene((note,), schemas(), plans=registry.plans)
     plan = Planner(registry.plans).interpret("how many slices are there?", scene).plan
-    assert plan == Reply("This is image 16 of 34 in its series.")
+    assert plan == Reply("This is image 16 of 34 in its series.", certain=True)
 
 
 @pytest.mark.parametrize("question", ["show lung window", "show the lung window please"])
