@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from app.agent.answers.evidence import MARK
-from app.agent.loop.offline_model import BY_RULES, IN_PLACE
+from app.agent.loop.offline_model import IN_PLACE
 from app.imaging.demo import demo_paths
 from tests.conftest import REPO
 from tests.support import four_prompts
@@ -69,7 +69,7 @@ def doubtful(end: Mapping[str, Any]) -> list[str]:
     A person has to read them: a name of a tool, or what was not done, is no statement.
     """
     answer = str(end.get("answer", ""))
-    if answer.startswith((BY_RULES, IN_PLACE)):
+    if end.get("by_rules") or answer.startswith(IN_PLACE):
         return []
     sentences = re.split(r"(?<=[.!?])\s+|\n+", answer)
     return [

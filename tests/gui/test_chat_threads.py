@@ -664,9 +664,9 @@ def test_conversations_are_searched_in_the_list(chat: Chat, wait_until: Wait):
     QTest.mouseClick(chat.dock.header.history, LEFT)
     wait_until(chat.dock.header.menu.isVisible)
     assert sorted(listed(chat)) == ["Is it big?", "Segment the lungs"]
-    QTest.keyClicks(chat.dock.header.find, "heart")
+    QTest.keyClicks(chat.dock.header.finder, "heart")
     wait_until(lambda: listed(chat) == ["Is it big?"])
-    QTest.keyClicks(chat.dock.header.find, "xyz")
+    QTest.keyClicks(chat.dock.header.finder, "xyz")
     wait_until(lambda: listed(chat) == ["None with these words"])
     chat.dock.header.menu.close()
     QTest.mouseClick(chat.dock.header.history, LEFT)

@@ -339,7 +339,7 @@ class ChatDock(QWidget):
 
     def _list_threads(self, words: str) -> None:
         def show(threads: tuple[ThreadInfo, ...]) -> None:
-            if words == self.header.find.text():  # else more was typed meanwhile
+            if words == self.header.finder.text():  # else more was typed meanwhile
                 self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
 
         self._background.submit(lambda: self._store.threads(words), show, lambda _error: show(()))
@@ -443,13 +443,13 @@ class Header(QWidget):
         row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
-        self.find = QLineEdit()
-        self.find.setPlaceholderText("Find in conversations")
-        self.find.setAccessibleName("Find in conversations")
-        self.find.textEdited.connect(self.history_wanted)
-        finder = QWidgetAction(self.menu)
-        finder.setDefaultWidget(self.find)
-        self.menu.addAction(finder)
+        self.finder = QLineEdit()
+        self.finder.setPlaceholderText("Find in conversations")
+        self.finder.setAccessibleName("Find in conversations")
+        self.finder.textEdited.connect(self.history_wanted)
+        field = QWidgetAction(self.menu)
+        field.setDefaultWidget(self.finder)
+        self.menu.addAction(field)
         self.more_menu = QMenu(self)
         add = self.more_menu.addAction
         self.export = add(icon("download"), "Export…", self.export_wanted.emit)
@@ -496,11 +496,11 @@ class Header(QWidget):
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )
         if not threads:
-            none = "None with these words" if self.find.text() else "No earlier conversations yet"
+            none = "None with these words" if self.finder.text() else "No earlier conversations yet"
             self.menu.addAction(none).setEnabled(False)
         if not self.menu.isVisible():
             _popup(self.menu, self.history)
-            self.find.setFocus()
+            self.finder.setFocus()
 
     def set_has_thread(self, has: bool) -> None:
         """Enable or disable the actions that need a conversation thread."""
@@ -508,7 +508,7 @@ class Header(QWidget):
         self.export.setEnabled(has)
 
     def _open_history(self) -> None:
-        self.find.clear()
+        self.finder.clear()
         self.history_wanted.emit("")
 
     def _open_more(self) -> None:
