@@ -178,14 +178,23 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover."""
+    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover.
+
+    With files dropped on the middle, where the image is, `on_image` is called.
+    """
 
     def __init__(
-        self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]
+        self,
+        window: QWidget,
+        middle: QWidget,
+        opened: Callable[[Sequence[Path]], object],
+        on_image: Callable[[Sequence[Path]], object],
     ) -> None:
         super().__init__(window)
+        self._window = window
         self._middle = middle
         self._opened = opened
+        self._on_image = on_image
         self._mark = _DropMark(window)
         window.setAcceptDrops(True)
         for widget in (window, *window.findChildren(QWidget)):
@@ -203,8 +212,10 @@ class FileDrops(QObject):
         event.acceptProposedAction()
         if isinstance(event, QDragEnterEvent):
             self._mark.appear(self._middle)
-        elif dropping:
-            self._opened(paths)
+        elif dropping and isinstance(watched, QWidget):
+            place = watched.mapTo(self._window, event.position().toPoint())
+            taken = self._on_image if self._middle.geometry().contains(place) else self._opened
+            taken(paths)
         return True
 
 

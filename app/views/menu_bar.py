@@ -101,6 +101,7 @@ class MainActions:
         window, add = self._window, self._action
         self.open_files = add("Open files…", window.choose_files, "Ctrl+O", "folder-open")
         self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
+        self.lay_labels = add("Lay labels over the image…", window.choose_labels, icon="layers")
         self.open_demo = add("Open the demo study", window.open_demo)
         self.close_study = add("Close study", window.close_study, "Ctrl+W")
         self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
@@ -180,7 +181,7 @@ class MainActions:
         marks = (self.mark_box, self.mark_point, self.mark_outside)
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             "File": (
-                *(self.open_files, self.open_folder, self.open_demo, None),
+                *(self.open_files, self.open_folder, self.lay_labels, self.open_demo, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             "View": (
@@ -279,7 +280,7 @@ class MainActions:
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
         of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
         for actions, enabled in (
-            ((*on_image, *turns, *self.drawing_tools.values()), has_image),
+            ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.next, self.previous), scroll.scrollable),

@@ -242,7 +242,11 @@ def _nrrd_fields(path: Path) -> tuple[Fields, int]:
         raise damaged_header(path, "it has no end")
     end = found.end() if found is not None else len(start)
     fields: Fields = {}
-    for line in start[:end].decode("latin-1").splitlines()[1:]:
+    try:
+        text = start[:end].decode()  # names of segments; the format itself knows ASCII only
+    except UnicodeDecodeError:
+        text = start[:end].decode("latin-1")
+    for line in re.split(r"\r?\n", text)[1:]:
         if not line or line.startswith("#"):
             continue
         key, separator, value = line.partition(":=")
