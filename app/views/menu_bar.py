@@ -154,6 +154,7 @@ class MainActions:
         self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
         self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
         self.mark_outside = add("Mark a point outside", drawing.OUTSIDE, "Shift+M")
+        self.brush = add("Correct a mask with the brush", drawing.BRUSH, "E", "pen-line")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
@@ -199,7 +200,7 @@ class MainActions:
             "Findings": (
                 *(self.undo, self.redo, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
-                *(self.delete_finding, self.delete_findings),
+                *(self.brush, self.delete_finding, self.delete_findings),
             ),
             "Tools": (*marks, self.segment, None, self.models),
             "Help": (self.shortcuts, self.audit, self.about),
@@ -266,6 +267,10 @@ class MainActions:
         self.presets.menuAction().setEnabled(has_window)
         for tool, action in self.drawing_tools.items():
             action.setChecked(canvas.drawing_tool.tool == tool)
+        # With the brush in hand these keys are the canvas's, for its size.
+        brushing = canvas.drawing_tool.tool == drawing.BRUSH
+        self.turn_left.setShortcut("" if brushing else "[")
+        self.turn_right.setShortcut("" if brushing else "]")
         self.invert.setChecked(workspace.viewport.display.invert)
         self.play.setChecked(scroll.playing)
         # A new icon at every step of a drag would flicker.

@@ -13,6 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
+from shiboken6 import isValid
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
@@ -97,7 +98,9 @@ class ToolCard(QFrame):
         self.progress_text.hide()
         self._details = Disclosures()
         self._details.add("Arguments", lambda: _as_json(started.arguments))
-        parts = (self._make_head(), self.progress, self.progress_text, self._details)
+        self.outdated = label("", "warning", wrap=True)
+        self.outdated.hide()
+        parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
         self._body = column(*parts, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         self.models_button: QPushButton | None = None
         self.summary: TextView | None = None
@@ -111,6 +114,13 @@ class ToolCard(QFrame):
     def running(self) -> bool:
         """Whether the call is still in progress."""
         return self.status == "running"
+
+    def update_links(self) -> None:
+        """Show whether an outline that the result is about was changed since."""
+        if isValid(self):
+            text = self._tools.links.outdated(item.id for item in self.findings)
+            self.outdated.setText(text)
+            self.outdated.setVisible(bool(text))
 
     @property
     def evidence_text(self) -> str:
@@ -192,6 +202,8 @@ class ToolCard(QFrame):
     def _show_number(self, event: ToolFinished) -> None:
         self.evidence = event.evidence
         self.findings = tuple(event.findings)
+        self._tools.links.keep_current(self)
+        self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
         self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
