@@ -41,6 +41,11 @@ def shipped_table(name: str) -> Any:
     return _tables()[name]
 
 
+def question_words(name: str) -> frozenset[str]:
+    """Return a set of words by which questions are read, by its name in the same file."""
+    return frozenset(_tables()["question_words"][name].split())
+
+
 def config_dir() -> Path:
     """Return the folder for the settings; it is created if it is missing."""
     home = _home()

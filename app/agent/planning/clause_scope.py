@@ -19,7 +19,7 @@ from app.agent.planning.out_of_scope import (
 )
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
-from app.paths import shipped_table
+from app.paths import question_words
 from app.tools.pack_plan import phrases
 
 _HISTORY = Vocabulary(
@@ -58,8 +58,7 @@ _INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
 _STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
 _TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "briefly", "kurz"))
 _STATES = frozenset(_STATES_TEXT.split())
-_LIGHT_TEXT: str = shipped_table("question_words")["light"]
-_LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+_LIGHT = DETERMINERS | question_words("light")
 AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
@@ -229,18 +228,15 @@ def carries_no_meaning(token: Token) -> bool:
 
 
 _K = TypeVar("_K")
-_IT_TEXT: str = shipped_table("question_words")["it"]
-_IT = frozenset(_IT_TEXT.split())
+_IT = question_words("it")
 _PREDICATES = frozenset(("soll", "sollte", "sollen", "muss", "should", "must", "needs"))
-_ADDRESSING_TEXT: str = shipped_table("question_words")["addressing"]
-_ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
+_ADDRESSING = question_words("addressing")
 
 
 # Words that begin the question passed on in "please ask it, as you did before, whether ...".
 _WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
 _WHETHER = frozenset(_WHETHER_TEXT.split())
-_ANSWERING_TEXT: str = shipped_table("question_words")["answering"]
-_ANSWERING = frozenset(_ANSWERING_TEXT.split())
+_ANSWERING = question_words("answering")
 
 
 def words_by_kind(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
-from app.paths import shipped_table
+from app.paths import question_words
 from app.tools.pack_plan import phrases
 
 # How many words a strong cue and a weak cue exclude at most.
@@ -75,8 +75,7 @@ _NO_CUES = phrases("""
     no longer, sonst|weiter nichts, there is|was nothing, see|find|found|is nothing, nicht mehr,
     noch nicht
 """)
-_ENDS_TEXT: str = shipped_table("question_words")["ends"]
-_ENDS = frozenset(_ENDS_TEXT.split())
+_ENDS = question_words("ends")
 # A new request ends an exclusion: "rather than a report give me the ratio".
 _ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))

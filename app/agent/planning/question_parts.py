@@ -10,20 +10,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
-from app.paths import shipped_table
+from app.paths import question_words
 
-_THEN_TEXT: str = shipped_table("question_words")["then"]
-_THEN = frozenset(_THEN_TEXT.split())
+_THEN = question_words("then")
 _ONCE = frozenset(("once", "when", "after", "sobald", "wenn", "nachdem"))
 _AND = frozenset(("and", "und", "plus", "also", "sowie", "or", "oder"))
-_FILLERS_TEXT: str = shipped_table("question_words")["fillers"]
-_FILLERS = DETERMINERS | _AND | frozenset(_FILLERS_TEXT.split())
-_QUESTIONS_TEXT: str = shipped_table("question_words")["questions"]
-_QUESTIONS = frozenset(_QUESTIONS_TEXT.split())
-_ORDERS_TEXT: str = shipped_table("question_words")["orders"]
-_ORDERS = frozenset(_ORDERS_TEXT.split())
-_WISHES_TEXT: str = shipped_table("question_words")["wishes"]
-_WISHES = frozenset(_WISHES_TEXT.split())
+_FILLERS = DETERMINERS | _AND | question_words("fillers")
+_QUESTIONS = question_words("questions")
+_ORDERS = question_words("orders")
+_WISHES = question_words("wishes")
 _PERSONS = frozenset(("i", "we", "i'd", "we'd", "id", "ich", "wir", "mich", "uns", "i'll"))
 _INFINITIVES = Vocabulary(
     ("do", entry)
@@ -36,8 +31,7 @@ _INFINITIVES = Vocabulary(
     )
 )
 # A participle at the end makes a request without a verb: "the right lung outlined".
-_WORKED_ON_TEXT: str = shipped_table("question_words")["worked_on"]
-_WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
+_WORKED_ON = question_words("worked_on")
 # After these a question word begins a relative clause: "das, was ich markiert habe".
 _MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
 _RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))

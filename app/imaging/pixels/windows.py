@@ -181,7 +181,7 @@ def presets(modality: str) -> tuple[Window, ...]:
     """Return the usual windows for CT; empty for other modalities, whose units are not fixed."""
     if modality.upper() != "CT":
         return ()
-    return tuple(Window(*span, explanation=name) for name, span in _CT_PRESETS.items())
+    return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:

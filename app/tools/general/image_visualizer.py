@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def colormap_table(name: str) -> Table | None:
     return made
 
 
-def _spread(anchors: tuple[int, ...]) -> Table:
+def _spread(anchors: Sequence[int]) -> Table:
     points = np.linspace(0, 255, len(anchors))
     levels = np.arange(256)
     channels = [
