@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
 from app.agent.events import TextDelta, ToolFinished, ToolStarted
@@ -214,3 +214,10 @@ def test_figures_of_an_outline_that_was_changed_are_outdated(chat: Chat, wait_un
     chat.workspace.commands.undo()
     assert (view.outdated.text(), card.outdated.text()) == ("", "")
     assert view.outdated.isHidden()
+
+
+def test_a_table_is_copied_with_its_bars(chat: Chat, wait_until: Wait):
+    text = "Areas:\n\n| Organ | cm² |\n| --- | --- |\n| Heart | 120 |"
+    run_with(chat, wait_until, [finding("Heart")], text)
+    chat.run.answers[-1].view.copy_all()
+    assert QGuiApplication.clipboard().text() == text

@@ -500,6 +500,6 @@ def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRo
 
 def _tip(row: Row) -> str:
     if isinstance(row, MakerRow):
-        return f"{row.maker}\n{row.note or wording.NOT_FOR_DIAGNOSIS}"
+        return row.maker if row.note else f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
     lines = [f"{row.title}  {row.value}".strip(), row.detail, wording.maker_text(row.finding)]
     return "\n".join(line for line in lines if line)

@@ -25,6 +25,17 @@ Insert = Callable[[QWidget, QWidget | None], object]
 """`insert(widget, before)` shows a widget, at the end if `before` is None."""
 
 
+class _AnswerText(TextView):
+    """The text of an answer; as a whole it is copied as the model wrote it, tables with bars."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writer = MarkdownWriter(self.document())
+
+    def plain(self) -> str:
+        return self.writer.text
+
+
 class AnswerView(QWidget):
     """A widget that shows one answer; `sign` adds the author below the text."""
 
@@ -32,11 +43,11 @@ class AnswerView(QWidget):
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
     ) -> None:
         super().__init__()
-        self.view = TextView()
+        self.view = _AnswerText()
         self.view.setAccessibleName("Assistant's answer")
         self.view.finding_clicked.connect(on_finding)
         self.view.result_clicked.connect(on_result)
-        self.writer = MarkdownWriter(self.view.document())
+        self.writer = self.view.writer
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
         self._layout = column(self.outdated, self.view, margins=(2, 0, 2, 0), parent=self)
