@@ -131,7 +131,6 @@ def read_labels_frame(
     return LayerFrame(tuple(shapes))
 
 
-_MOST_VALUE = _PART - 1
 _NOWHERE = "it does not say how it lies in the patient"
 _UNLABELLED = "none of its voxels has a label"
 _REMEDY = "Open it by itself to look at it"
@@ -149,7 +148,7 @@ def _read_part(path: Path, status: FileStatus, part: int) -> _Labels:
     if voxels.ndim != 3 or header.rescale != Rescale():
         raise guards.problem(path, f"it is in colour or rescaled: {NOT_LABELS}", _REMEDY)
     low, high = voxels.min(), voxels.max()
-    if not (low >= 0 and high <= _MOST_VALUE and all((one == one.round()).all() for one in voxels)):
+    if not (low >= 0 and high < _PART and all((one == one.round()).all() for one in voxels)):
         raise guards.problem(path, f"it holds fractions or negative values: {NOT_LABELS}", _REMEDY)
     values: set[int] = set()
     for plane in voxels:

@@ -18,6 +18,7 @@ from shiboken6 import isValid
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
+from app.paths import shipped_table
 from app.tools.api import Artifact
 from app.views import wording
 from app.views.background import Background
@@ -38,14 +39,7 @@ from app.views.widgets import label
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
 ROWS = 6  # of the table of key figures
-_COLUMNS = (
-    ("area_cm2", "Area cm²"),
-    ("area_pixels", "Area px"),
-    ("confidence_score", "Confidence"),
-    ("mean_intensity", "Mean value"),
-    ("width", "Width px"),
-    ("height", "Height px"),
-)
+_COLUMNS: dict[str, str] = shipped_table("key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
 _MAX_HEIGHT = 260  # px of an opened section
@@ -461,7 +455,11 @@ def _is_number(value: Any) -> bool:
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the titles of the known figures in the rows, by key; three at most."""
-    known = {key: title for key, title in _COLUMNS if any(_is_number(row.get(key)) for row in rows)}
+    known = {
+        key: title
+        for key, title in _COLUMNS.items()
+        if any(_is_number(row.get(key)) for row in rows)
+    }
     if "area_cm2" in known:
         known.pop("area_pixels", None)
     return dict(islice(known.items(), 3))
