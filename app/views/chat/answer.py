@@ -32,8 +32,8 @@ class _AnswerText(TextView):
         super().__init__()
         self.writer = MarkdownWriter(self.document())
 
-    def plain(self) -> str:
-        return self.writer.text
+    def copy_all(self) -> None:
+        copy_text(self.writer.text)
 
 
 class AnswerView(QWidget):
