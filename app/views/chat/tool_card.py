@@ -13,12 +13,13 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
+from shiboken6 import isValid
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
+from app.paths import shipped_table
 from app.tools.api import Artifact
-from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.approval import Answer
@@ -37,14 +38,7 @@ from app.views.widgets import label
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
 ROWS = 6  # of the table of key figures
-_COLUMNS = (
-    ("area_cm2", "Area cm²"),
-    ("area_pixels", "Area px"),
-    ("confidence_score", "Confidence"),
-    ("mean_intensity", "Mean value"),
-    ("width", "Width px"),
-    ("height", "Height px"),
-)
+_COLUMNS: dict[str, str] = shipped_table("key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
 _MAX_HEIGHT = 260  # px of an opened section
@@ -96,8 +90,10 @@ class ToolCard(QFrame):
         self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
-        self._details.add("Arguments", lambda: _as_json(started.arguments))
-        parts = (self._make_head(), self.progress, self.progress_text, self._details)
+        self._details.add("Details", lambda: f"{self.tool} {_as_json(started.arguments)}")
+        self.outdated = label("", "warning", wrap=True)
+        self.outdated.hide()
+        parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
         self._body = column(*parts, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         self.models_button: QPushButton | None = None
         self.summary: TextView | None = None
@@ -111,6 +107,13 @@ class ToolCard(QFrame):
     def running(self) -> bool:
         """Whether the call is still in progress."""
         return self.status == "running"
+
+    def update_links(self) -> None:
+        """Show whether an outline that the result is about was changed since."""
+        if isValid(self):
+            text = self._tools.links.outdated(item.id for item in self.findings)
+            self.outdated.setText(text)
+            self.outdated.setVisible(bool(text))
 
     @property
     def evidence_text(self) -> str:
@@ -127,7 +130,7 @@ class ToolCard(QFrame):
             self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
             self._cited.timeout.connect(self._unmark)
         self._cited.start()
-        first = self.chips[0] if self.chips else self._details.button("Arguments")
+        first = self.chips[0] if self.chips else self._details.button("Details")
         first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _unmark(self) -> None:
@@ -192,6 +195,8 @@ class ToolCard(QFrame):
     def _show_number(self, event: ToolFinished) -> None:
         self.evidence = event.evidence
         self.findings = tuple(event.findings)
+        self._tools.links.keep_current(self)
+        self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
         self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
@@ -203,10 +208,7 @@ class ToolCard(QFrame):
             parts.append(self.reason)
         elif event.status == "failed":
             reason = for_people(event.error) or event.summary or "It failed without a reason."
-            short = missing_models.without_commands(reason)
-            if short != reason:
-                self._details.add("How to get it", lambda: reason)
-            self.error = _text(short, "error")
+            self.error = _text(missing_models.without_commands(reason), "error")
             parts.append(self.error)
         elif event.status == "ok":
             warned = _warnings(event.output, event.metadata)
@@ -221,13 +223,12 @@ class ToolCard(QFrame):
             parts.append(self.table)
         if event.findings:
             parts.append(self._chips(event.findings))
-        if event.status == "ok":
+        if any(finding.provenance.model for finding in event.findings):
             parts.append(self._made_by(event))
         return parts
 
     def _make_head(self) -> QLayout:
         title = ElidedText(self._tools.texts.title(self.tool), "strong")
-        name = ElidedText(self.tool, "faint")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
         self._mark = icon_label("loader-circle", THEME.accent, 14)
@@ -238,7 +239,7 @@ class ToolCard(QFrame):
         icon_name = self._tools.texts.icon(self.tool)
         return row(
             icon_label(icon_name, THEME.text_muted, 18),
-            (column(title, name, spacing=1), 1),
+            (title, 1),
             row(self._duration, self._word, self._mark, self._number, spacing=6),
             spacing=10,
         )
@@ -294,8 +295,8 @@ class ToolCard(QFrame):
 
     def _made_by(self, event: ToolFinished) -> QWidget:
         models = sorted({item.provenance.model for item in event.findings} - {""})
-        maker = ", ".join(models) or self.tool
-        return ElidedText(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
+        maker = ", ".join(models)
+        return ElidedText(maker, "faint")
 
     def _name(self) -> None:
         word = _STATES[self.status][2]
@@ -449,7 +450,11 @@ def _is_number(value: Any) -> bool:
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the titles of the known figures in the rows, by key; three at most."""
-    known = {key: title for key, title in _COLUMNS if any(_is_number(row.get(key)) for row in rows)}
+    known = {
+        key: title
+        for key, title in _COLUMNS.items()
+        if any(_is_number(row.get(key)) for row in rows)
+    }
     if "area_cm2" in known:
         known.pop("area_pixels", None)
     return dict(islice(known.items(), 3))
