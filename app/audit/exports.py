@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
-from app.audit.log import AuditLog
+from app.audit.log import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError
 
 AT_ONCE = 80
