@@ -45,7 +45,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
     try:
         # The new line first: the entry before may have been cut off by a full disk.
         with open_regular(folder / FILE, append=True) as stream:
-            stream.write(f"\n{json.dumps(entry)}".encode())
+            stream.write(f"\n{json.dumps(entry)}\n".encode())
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:

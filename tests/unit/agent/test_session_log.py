@@ -96,10 +96,10 @@ def test_a_session_that_cannot_be_written_does_not_break_the_run(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("app.agent.sessions.writer.os.write", full)
-    monkeypatch.setattr("app.agent.json_forms.os.replace", full)
+    monkeypatch.setattr("app.agent.json_forms.write_atomic", full)
     model = ScriptedModel([call("chest_xray_segmentation", image_path="a")], says("done"))
     asked = request(tmp_path / "out", "secret question", thread=thread)
     events = asyncio.run(collect(AgentLoop(model, pack()), asked))
     assert events[-1].kind == "run_finished"
     assert "secret" not in caplog.text
-    assert not list((tmp_path / "out").glob("*.partial"))
+    assert not list((tmp_path / "out").rglob("*.png*"))
