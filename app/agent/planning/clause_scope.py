@@ -6,14 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from app.agent.planning.out_of_scope import (
-    ELSEWHERE,
-    ERRANDS,
-    EXPORTS,
-    KNOWLEDGE,
-    REQUESTS,
-    everyday_words,
-)
+from app.agent.planning import out_of_scope
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
 from app.tools.pack_plan import phrases
@@ -39,8 +32,8 @@ _STATEMENTS = Vocabulary(
 )
 _UNANSWERABLE = Vocabulary(
     [
-        *(("knows", entry) for entry in KNOWLEDGE + ERRANDS),
-        *(("elsewhere", entry) for entry in ELSEWHERE),
+        *(("knows", entry) for entry in out_of_scope.KNOWLEDGE + out_of_scope.ERRANDS),
+        *(("elsewhere", entry) for entry in out_of_scope.ELSEWHERE),
     ]
 )
 _WHAT_IS = Vocabulary(
@@ -97,7 +90,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
     """Return the matches that are part of textbook questions or errands, which no tool answers."""
-    world = everyday_words(tokens)
+    world = out_of_scope.everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
         first = min(cue.positions)
@@ -137,9 +130,9 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
 
     `Match.owner` names the keys.
     """
-    exported = {tokens[match.first].clause for match in EXPORTS.find(tokens)}
+    exported = {tokens[match.first].clause for match in out_of_scope.EXPORTS.find(tokens)}
     found: list[Match] = []
-    for match in REQUESTS.find(tokens):
+    for match in out_of_scope.REQUESTS.find(tokens):
         clause, lead = tokens[match.first].clause, list[Token]()
         for token in tokens[: match.first]:
             if token.clause == clause:

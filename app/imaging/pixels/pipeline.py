@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.pixels import windows
 from app.imaging.pixels.greys import (
     grey_levels,
     has_value,
@@ -24,10 +25,6 @@ from app.imaging.pixels.greys import (
     to_bytes,
 )
 from app.imaging.pixels.shutter_mask import hidden_pixels
-from app.imaging.pixels.windows import (
-    default_window,
-    valid_window,
-)
 from app.imaging.types import Frame, OverlayPlane, RealWorldMap, Window
 
 Array = NDArray[Any]
@@ -69,10 +66,10 @@ def chosen_window(frame: Frame, window: Window | None) -> Window | None:
     Raises:
         ValueError: The window is invalid.
     """
-    chosen = window if window is not None else default_window(frame)
+    chosen = window if window is not None else windows.default_window(frame)
     if chosen is None:
         return None
-    chosen = valid_window(chosen)
+    chosen = windows.valid_window(chosen)
     if chosen is None:
         raise ValueError("a window's width must be above 0, and its values finite")
     return chosen
