@@ -8,14 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
-from app.views.gui_calls import gui_calls
+
+
+class GuiCalls(QObject):
+    """Calls functions, in the order they were sent, on the thread that created this object."""
+
+    _arrived = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._arrived.connect(self._call, Qt.ConnectionType.QueuedConnection)
+
+    def send(self, function: Callable[[], object]) -> None:
+        """Schedule a function to be called by the event loop later."""
+        try:
+            self._arrived.emit(function)
+        except RuntimeError:
+            return  # the program has ended
+
+    def _call(self, function: Callable[[], object]) -> None:
+        function()
+
+
+@cache
+def gui_calls() -> GuiCalls:
+    """Return the shared `GuiCalls` object; the first call must be made on the GUI thread."""
+    return GuiCalls()
+
 
 _log = get_logger(__name__)
 

@@ -13,7 +13,7 @@ from shiboken6 import isValid
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
 from app.tools.api import CancelToken
-from app.views.gui_calls import gui_calls
+from app.views.background import gui_calls
 
 _log = get_logger(__name__)
 
