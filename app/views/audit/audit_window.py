@@ -36,7 +36,7 @@ from app.audit.verification import Report, verify
 from app.errors import FileProblem, SightlineError
 from app.tools.api import CancelToken
 from app.views import icons, wording
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
 from app.views.style import mono_font, restyle

@@ -25,8 +25,7 @@ from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons, wording
-from app.views.background import gui_calls
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import Flow, column, row
 from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Question

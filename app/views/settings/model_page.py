@@ -14,7 +14,7 @@ from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
 from app.tools.api import CancelToken
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,

@@ -24,7 +24,7 @@ from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.settings.fields import (
