@@ -36,7 +36,7 @@ import numpy as np
 from app import __version__
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging import guards
-from app.imaging.files.file_marks import MODULUS
+from app.imaging.files.identity import MODULUS
 from app.imaging.processes.futures import Reply, as_file_problem, settle_future
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike

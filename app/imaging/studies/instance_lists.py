@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.file_marks import uid_marks
+from app.imaging.files.identity import uid_marks
 from app.imaging.studies.instance_table import TableError, TableReader, instance_table
 from app.imaging.types import Instance
 
