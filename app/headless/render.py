@@ -21,8 +21,7 @@ from app.headless.common import open_program, scan_source
 from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
-from app.imaging.layer_links import layers_for
-from app.imaging.layers import Layer, LayerFrame
+from app.imaging.layers import Layer, LayerFrame, layers_for
 from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Series, Window

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from app.imaging.layer_links import may_be_same_patient
+from app.imaging.layers import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.windows import has_automatic_window
 from app.imaging.presentation import ImagePresentation, PresentationState

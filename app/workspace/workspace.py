@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from app.imaging.findings import Finding
-from app.imaging.layer_links import layers_for, may_be_same_patient
+from app.imaging.layers import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
