@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
-from app.imaging.layers import Layer, LayerFrame
-from app.imaging.objects.layer_messages import unpack_frame
+from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.processes.futures import (

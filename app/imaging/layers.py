@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
-from app.imaging.findings import XY, Geometry
+import numpy as np
+
+from app.imaging.findings import XY, Geometry, Polygon, Polyline
+from app.imaging.processes.records import pack, unpack
 from app.imaging.types import Content, Instance
 
 RGB = tuple[int, int, int]
@@ -163,3 +166,48 @@ def _same_space(one: Instance, other: Instance) -> bool:
         return False
     keys = ("StudyInstanceUID", "PatientID")
     return any(one.get(key) and one.get(key) == other.get(key) for key in keys)
+
+
+_KINDS: tuple[type[Polygon] | type[Polyline], ...] = (Polygon, Polyline)
+_FILLED, _BY_REFERENCE = 1, 2
+
+
+def pack_frame(frame: LayerFrame) -> dict[str, Any]:
+    """Convert a `LayerFrame` to a message of JSON values and arrays.
+
+    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" has a row per outline:
+    position in `frame.shapes`, item, index in `_KINDS`, number of points, and flags (`_FILLED`,
+    `_BY_REFERENCE`). "others" are the remaining shapes with their positions.
+    """
+    rows: list[tuple[int, int, int, int, int]] = []
+    points: list[tuple[float, float]] = []
+    others: list[tuple[int, Any]] = []
+    for place, shape in enumerate(frame.shapes):
+        geometry = shape.geometry
+        if isinstance(geometry, Polygon | Polyline):
+            marks = _FILLED * shape.filled | _BY_REFERENCE * shape.by_reference
+            kind = _KINDS.index(type(geometry))
+            rows.append((place, shape.item, kind, len(geometry.points), marks))
+            points.extend(geometry.points)
+        else:
+            others.append((place, pack(shape)))
+    return {
+        "points": np.array(points, np.float64).reshape(-1, 2),
+        "outlines": np.array(rows, np.int64).reshape(-1, 5),
+        "others": [list(one) for one in others],
+        "warnings": list(frame.warnings),
+    }
+
+
+def unpack_frame(message: dict[str, Any]) -> LayerFrame:
+    """Convert a message from `pack_frame` back to a `LayerFrame`."""
+    shapes: dict[int, Shape] = {place: unpack(Shape, one) for place, one in message["others"]}
+    at = 0
+    for place, item, kind, count, marks in message["outlines"].tolist():
+        # A few points at a time: one call for all of them would hold up other threads again.
+        geometry = _KINDS[kind](tuple(map(tuple, message["points"][at : at + count].tolist())))
+        at += count
+        shapes[place] = Shape(item, geometry, bool(marks & _FILLED), bool(marks & _BY_REFERENCE))
+    return LayerFrame(
+        tuple(shapes[place] for place in range(len(shapes))), tuple(message["warnings"])
+    )
