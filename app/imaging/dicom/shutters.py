@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
-from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import finite_numbers, text_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
+from app.imaging.dicom.luts import color_from_cielab
 from app.imaging.types import OverlayPlane, Shutter
 
 

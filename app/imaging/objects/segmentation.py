@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.errors import FileProblem
-from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.codecs import decode
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import (
@@ -24,6 +23,7 @@ from app.imaging.dicom.dicom_items import (
     whole_number,
 )
 from app.imaging.dicom.frame_attributes import numbers
+from app.imaging.dicom.luts import color_from_cielab
 from app.imaging.dicom.palette import palette_of
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
