@@ -13,7 +13,7 @@ from pydicom.sequence import Sequence
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import finite_numbers, text_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.dicom.luts import color_from_cielab
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.types import OverlayPlane, Shutter
 
 

@@ -25,7 +25,7 @@ from app.imaging.dicom.dicom_items import (
 )
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
-from app.imaging.dicom.luts import color_from_cielab
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.dicom.pixel_layout import layout_of
 from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources

@@ -23,8 +23,7 @@ from app.imaging.dicom.dicom_items import (
     whole_number,
 )
 from app.imaging.dicom.frame_attributes import numbers
-from app.imaging.dicom.luts import color_from_cielab
-from app.imaging.dicom.palette import palette_of
+from app.imaging.dicom.palette import color_from_cielab, palette_of
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.layer_colors import palette_color
