@@ -15,7 +15,7 @@ from app.imaging.files.identity import MODULUS, file_mark
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.reading.sniffing import depends_on_other_file
-from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, instance_table
+from app.imaging.studies.instance_lists import DIRECTORY, PROBLEM, instance_table
 from app.imaging.types import Instance
 
 Message = dict[str, Any]

@@ -44,8 +44,14 @@ from app.imaging.scanning import copies
 from app.imaging.scanning.copies import Tasks
 from app.imaging.scanning.snapshots import Snapshot, pack_result, restore
 from app.imaging.studies.catalogue import Catalogue, group
-from app.imaging.studies.instance_lists import JoinedInstances, marks_of
-from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, TableError, TableReader
+from app.imaging.studies.instance_lists import (
+    DIRECTORY,
+    PROBLEM,
+    JoinedInstances,
+    TableError,
+    TableReader,
+    marks_of,
+)
 from app.imaging.types import Instance, Problem, ScanResult, Study
 from app.settings import read_regular, write_atomic
 

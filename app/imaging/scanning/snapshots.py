@@ -14,12 +14,13 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     StoredInstances,
+    TableError,
+    TableReader,
     frame_count,
     marks_of,
     pack_block,
     unpack_block,
 )
-from app.imaging.studies.instance_table import TableError, TableReader
 from app.imaging.types import Problem, ScanResult, Series, Study
 
 
