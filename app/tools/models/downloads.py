@@ -24,8 +24,7 @@ from app.tools.api import CancelToken, Progress
 from app.tools.hosting.estimates import in_words
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import file_key, read_sha256, remember, sha256_of
-from app.tools.models.durable_files import publish
-from app.tools.models.file_names import check_names, is_revision, is_sha256, safe_name
+from app.tools.models.durable_files import check_names, is_revision, is_sha256, publish, safe_name
 from app.tools.models.install_plan import (
     Consent,
     PlannedFile,

@@ -34,8 +34,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, Progress
 from app.tools.models.digests import CHUNK, ByteProgress, read_sha256
-from app.tools.models.durable_files import publish
-from app.tools.models.file_names import hostile, is_revision, is_sha256, safe_name
+from app.tools.models.durable_files import hostile, is_revision, is_sha256, publish, safe_name
 from app.tools.models.places import Place
 from app.tools.models.records import to_toml
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from app.errors import SightlineError, UsageError
-from app.tools.models.file_names import MOST_FILES, check_names, hostile, safe_name
+from app.tools.models.durable_files import MOST_FILES, check_names, hostile, safe_name
 
 _MOST_GROWTH = 200  # real weights shrink by a third at most; those of a test, all zero, by more
 _SLACK = 1 << 26
