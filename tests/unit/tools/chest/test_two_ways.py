@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 
 from app.tools.chest import published_programs  # noqa: E402
 from app.tools.chest.published_weights import FractionCallback, OtherLayout  # noqa: E402
-from app.tools.model_process.placement import Placement  # noqa: E402
+from app.tools.model_process.memory import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 FOLDER = Path("models")
