@@ -22,7 +22,7 @@ from app.audit.verification import verify
 from app.errors import SightlineError
 from app.secrets import Secrets
 from app.settings import Settings
-from app.tools.hosting.estimates import Durations
+from app.tools.hosting.states import Durations
 from app.tools.models import digests
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX")

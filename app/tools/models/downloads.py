@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, Progress
-from app.tools.hosting.estimates import in_words
+from app.tools.hosting.states import in_words
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import file_key, read_sha256, remember, sha256_of
 from app.tools.models.durable_files import check_names, is_revision, is_sha256, publish, safe_name
