@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm.picture_encoding import MAX_BYTES
+from app.agent.llm.hosted_model import MAX_BYTES
 from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
@@ -70,7 +70,7 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; call this on a background thread.
 
-    The file's name must be the digest of its bytes. `app.agent.llm.picture_encoding` checks the
+    The file's name must be the digest of its bytes. `app.agent.llm.hosted_model` checks the
     same before sending, so the picture that is shown is the picture that is sent.
 
     Raises:
