@@ -6,8 +6,7 @@ site, `grants` keeps the user's answers.
 """
 
 from app.agent.policy.grants import Grant, Grants, Refusal, exact, fingerprint
-from app.agent.policy.judgements import Judgement, Rule, Touch
-from app.agent.policy.policy import DEFAULTS, Policy
+from app.agent.policy.policy import DEFAULTS, Judgement, Policy, Rule, Touch
 from app.agent.policy.scope import NO_SCOPE, Scope
 
 __all__ = [

@@ -23,7 +23,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from app.agent.policy.hosts import Host, is_listed
-from app.agent.policy.judgements import Rule
+from app.agent.policy.policy import Rule
 from app.errors import UsageError
 from app.settings import (
     ArgumentSettings,
