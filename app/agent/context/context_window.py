@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app.agent.context import model_messages
-from app.agent.context.prompts import load_prompt
+from app.agent.context.model_messages import load_prompt
 from app.agent.context.shortening import one_line, shorten, summary_line, to_text
 from app.agent.context.token_estimates import (
     Calibration,
