@@ -16,12 +16,15 @@ from typing import Any, Generic, TypeVar
 
 from app.agent.context import model_messages
 from app.agent.context.model_messages import load_prompt
-from app.agent.context.shortening import one_line, shorten, summary_line, to_text
-from app.agent.context.token_estimates import (
+from app.agent.context.shortening import (
     Calibration,
     message_tokens,
+    one_line,
     schema_tokens,
+    shorten,
+    summary_line,
     text_tokens,
+    to_text,
 )
 from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
 from app.agent.messages import Message, Picture

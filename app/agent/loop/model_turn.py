@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.agent.context.context_window import ContextWindow, Prompt
-from app.agent.context.token_estimates import text_tokens
+from app.agent.context.shortening import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
     Call,
