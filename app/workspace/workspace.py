@@ -13,8 +13,7 @@ from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, S
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
-from app.workspace.annotations import Annotations
-from app.workspace.commands import CommandStack
+from app.workspace.annotations import Annotations, CommandStack
 from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
