@@ -15,11 +15,10 @@ from app.tools.images import OpenImage
 from app.workspace import drawing
 from app.workspace.annotations import Annotations, CommandStack
 from app.workspace.layers import Layers
-from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Display, Viewport
+from app.workspace.viewport import Display, Pane, Panes, Viewport
 
 ScaleKey = tuple[str, str]
 """What identifies a series, or an image, whose frames are shown in the same window."""
