@@ -42,6 +42,7 @@ from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
+from app.views.application import freeze_startup_objects
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -55,7 +56,6 @@ from app.views.chat.dock import ChatDock
 from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
-from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.views import garbage_collection
-from app.views.garbage_collection import CollectionPause
+from app.views.application import CollectionPause
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
