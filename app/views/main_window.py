@@ -53,7 +53,6 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
-from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
@@ -65,6 +64,7 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
+from app.views.wording import counted
 from app.workspace import drawing
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace

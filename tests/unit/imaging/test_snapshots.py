@@ -35,7 +35,7 @@ from app.imaging.studies.instance_lists import (
     marks_of,
 )
 from app.imaging.types import Instance, ScanResult
-from app.views.content_names import amount
+from app.views.wording import amount
 from app.workspace.studies import Studies, StudyUids, key_of
 from app.workspace.workspace import Workspace
 from tests.conformance.files import sources
