@@ -36,8 +36,7 @@ from app.views.settings.fields import (
     SettingsPage,
     wrapped_label,
 )
-from app.views.settings.model_page import ModelPage
-from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
+from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_it_runs
 from app.views.settings.tools_page import ToolsPage
 from app.views.style import part_sheet
 from app.views.text_view import TextView
