@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm import endpoint
+from app.agent.llm import transport
 from app.agent.llm.endpoint import load
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.probe import Report, examine
@@ -28,7 +28,7 @@ KEY = "sk-secret-key"
 def _loaded() -> Iterator[None]:
     load("openai")
     yield
-    endpoint.tls_context.cache_clear()
+    transport.tls_context.cache_clear()
 
 
 def tried(url: str, model: str = "test-model", kind: Kind = "openai", **changes: Any) -> Report:
@@ -171,7 +171,7 @@ def test_tls_where_there_is_none_and_a_certificate_that_nobody_trusts(
         unknown = tried(server.url)
     assert "certificate is not trusted" in unknown.lines[-2]
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-    endpoint.tls_context.cache_clear()
+    transport.tls_context.cache_clear()
     with FaultServer("tls_truncated") as server:
         trusted = tried(server.url)
     assert any("TLS works: TLS 1.3" in line for line in trusted.lines)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm import endpoint
+from app.agent.llm import transport
 from app.agent.llm.base import ModelFailed, Note, Text
 from app.agent.llm.endpoint import Bounds, load
 from app.agent.llm.openai_model import OpenAIModel
@@ -91,9 +91,9 @@ def trusted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The test server's certificate is trusted, and the package is loaded: that takes seconds."""
     load("openai")
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-    endpoint.tls_context.cache_clear()
+    transport.tls_context.cache_clear()
     yield
-    endpoint.tls_context.cache_clear()
+    transport.tls_context.cache_clear()
 
 
 def model_at(server: FaultServer, bounds: Bounds = SHORT) -> OpenAIModel:
@@ -272,7 +272,7 @@ def test_an_untrusted_certificate_ends_it_before_anything_is_sent(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.delenv("SSL_CERT_FILE")
-    endpoint.tls_context.cache_clear()
+    transport.tls_context.cache_clear()
     with FaultServer("tls_truncated") as server, pytest.raises(ModelFailed) as caught:
         asyncio.run(drain(model_at(server)))
     assert "certificate is not trusted" in caught.value.reason

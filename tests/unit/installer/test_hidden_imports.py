@@ -58,7 +58,7 @@ def test_every_reader_worker_and_model_is_among_them(repo: Path) -> None:
         "app.imaging.reading.object_entries",
         "app.tools.chest.thorax_net",
         "app.tools.chest.densenet",
-        "app.agent.llm.endpoint",
+        "app.agent.llm.transport",
         "app.agent.llm.local.gguf_main",
         "app.agent.llm.local.transformers_main",
     }
