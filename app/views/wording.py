@@ -1,4 +1,4 @@
-"""Formats values from files and findings as plain text."""
+"""Formats values from files and findings as plain text; names of the kinds of content."""
 
 from __future__ import annotations
 

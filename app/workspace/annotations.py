@@ -1,4 +1,4 @@
-"""The findings on the open images, with colour, visibility, selection and undo."""
+"""The undo stack, and the findings on the open images with colour, visibility and selection."""
 
 from __future__ import annotations
 

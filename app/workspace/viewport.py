@@ -1,4 +1,4 @@
-"""The state of a viewport: which frame is shown, and how.
+"""The state of the viewport (which frame is shown, and how) and of the panes beside it.
 
 The viewport emits a numbered request, another object decodes the frame, and the viewport uses the
 result only if its request is the latest one.

@@ -1,4 +1,4 @@
-"""Scope of clauses: filler words, reported speech, and words addressed to a kind of question."""
+"""Scope of clauses: filler words, reported speech, and words that no tool can answer."""
 
 from __future__ import annotations
 

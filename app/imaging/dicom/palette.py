@@ -1,4 +1,8 @@
-"""Palette colour LUTs (PS3.3 C.7.6.3.1.5, C.7.6.3.1.6, C.7.6.19, C.7.9.2)."""
+"""LUT items, recommended colours and palette colour LUTs (PS3.3 C.7.6.3.1.5-6, C.7.6.19, C.7.9.2).
+
+Many files write LUTs in ways that the standard does not allow; they are accepted where only one
+meaning is possible.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
-from pydicom.sequence import Sequence
+from pydicom.sequence import Sequence as ItemSequence
 
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
@@ -135,7 +139,7 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
         return whole == "COLOR"
     for keyword in _FRAME_TYPES:
         items: Any = attributes.value(keyword)
-        if not isinstance(items, Sequence) or not len(items):
+        if not isinstance(items, ItemSequence) or not len(items):
             continue
         own = value_text(value_of(items[0], "PixelPresentation")).upper()
         if own:

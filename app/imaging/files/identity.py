@@ -1,4 +1,4 @@
-"""Identifiers made from content, for files without reliable UIDs."""
+"""Identifiers made from content, and short hashes of a file's state or a UID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The current state of each model, for the models window."""
+"""The current state of each model, for the models window, and how long its work takes.
+
+Durations are kept in the cache folder: names of functions, models and devices, and seconds.
+"""
 
 from __future__ import annotations
 

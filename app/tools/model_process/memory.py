@@ -1,4 +1,4 @@
-"""Measure the memory for models on a device, and free it (torch; model process only).
+"""Place models on a device, measure their memory and free it (torch; model process only).
 
 The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that variable is set.
 Otherwise it is the free memory of an accelerator minus a margin for computing; on the processor it

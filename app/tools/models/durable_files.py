@@ -1,4 +1,4 @@
-"""Give a file its final name only once its content is on the disk.
+"""Safe file names, and files that get their final name only once their content is on the disk.
 
 File systems journal a rename, but the data written before it may still be in memory: a power cut
 could leave a model with the right name and size that is full of zeros.

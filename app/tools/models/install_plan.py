@@ -190,7 +190,7 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
-        Hostile: The path contains files that are refused; see `file_names`.
+        Hostile: The path contains files that are refused; see `durable_files`.
         SightlineError: The path cannot be read.
     """
     repositories = _hub_folders(path)

@@ -68,7 +68,7 @@ def open_source(path: Path) -> Source:
 
     Raises:
         UsageError: There is nothing at the path.
-        Hostile: The archive or folder contains names or entries that are refused; see `file_names`.
+        Hostile: The archive or folder contains names or entries that are refused.
         SightlineError: The path cannot be read.
     """
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""The table of models."""
+"""The table of models, and what it and the models window say of them."""
 
 from __future__ import annotations
 
