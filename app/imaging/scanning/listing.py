@@ -29,8 +29,8 @@ from app.imaging.files import sources
 from app.imaging.files.archives import EMPTY, OUTSIDE, UNPACK, looks_like_archive, open_archive
 from app.imaging.files.identity import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
-from app.imaging.scanning import copies
-from app.imaging.scanning.copies import Tasks
+from app.imaging.scanning import opened_paths
+from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.types import Problem
 
 MAX_RECORDS = 50_000
@@ -197,7 +197,7 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
     """List files for about `STEP_S` seconds. Runs in a worker, as a network drive may block.
 
     Args:
-        payload: "todo": tasks from `copies.listing_tasks`.
+        payload: "todo": tasks from `opened_paths.listing_tasks`.
 
     Returns:
         "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
@@ -236,7 +236,7 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
             total += _mark(path, status)
             count += 1
             # One folder may hold all files of a slow drive.
-            slow = count % 128 == 0 and copies.is_slow(count, time.monotonic() - started)
+            slow = count % 128 == 0 and opened_paths.is_slow(count, time.monotonic() - started)
             if found.unsure or slow:
                 found.unsure = True
                 break
@@ -312,9 +312,9 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
         return
     inside.sort(key=lambda entry: natural_key(entry.name))
-    if len(inside) > copies.MAX_FILES or depth >= MAX_DEPTH:
-        found.problems.append((root, copies.too_many_files(folder)))
-        inside = [] if depth >= MAX_DEPTH else inside[: copies.MAX_FILES]
+    if len(inside) > opened_paths.MAX_FILES or depth >= MAX_DEPTH:
+        found.problems.append((root, opened_paths.too_many_files(folder)))
+        inside = [] if depth >= MAX_DEPTH else inside[: opened_paths.MAX_FILES]
     names: list[str] = []
     later: Tasks = []
     for entry in inside:

@@ -40,8 +40,8 @@ from app.imaging.files.identity import MODULUS
 from app.imaging.processes.futures import Reply, as_file_problem, settle_future
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.scanning import copies
-from app.imaging.scanning.copies import Tasks
+from app.imaging.scanning import copies, opened_paths
+from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.scanning.snapshots import Snapshot, pack_result, restore
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import (
@@ -117,7 +117,7 @@ class FolderState:
         self._files = self._others = count = 0
         self._archives = set()
         self._walked = False
-        todo = copies.listing_tasks(self._paths)
+        todo = opened_paths.listing_tasks(self._paths)
         started = time.monotonic()
         while todo:
             found = self._step(todo)
@@ -127,12 +127,12 @@ class FolderState:
             self._others = (self._others + int(found["others"], 16)) % MODULUS
             self._archives |= _archives(found["archives"])
             todo, count = found["todo"], count + found["count"]
-            if todo and copies.is_slow(count, time.monotonic() - started):
+            if todo and opened_paths.is_slow(count, time.monotonic() - started):
                 return False
         self._walked = True
         return True
 
-    def _step(self, todo: copies.Tasks) -> dict[str, Any] | None:
+    def _step(self, todo: opened_paths.Tasks) -> dict[str, Any] | None:
         reply = self._pool.submit(
             "app.imaging.scanning.listing:state_entry",
             {"todo": todo},
@@ -257,7 +257,7 @@ class Scan:
         return result
 
     def _scan(self) -> ScanResult:
-        self._list(copies.listing_tasks(self._paths))
+        self._list(opened_paths.listing_tasks(self._paths))
         while self._running:
             take_answer = self._events.get()
             self._running -= 1
@@ -267,7 +267,9 @@ class Scan:
             if self._cancel is not None and self._cancel.cancelled:
                 raise Cancelled
         problems = [self._problems[place] for place in sorted(self._problems)]
-        problems += self._other_problems + copies.empty_path_problems(self._paths, self._fruitful)
+        problems += self._other_problems + opened_paths.empty_path_problems(
+            self._paths, self._fruitful
+        )
         opened = self._opened() if self._opened is not None else ()
         compared = copies.compare(self._pool, self._cancel, self._instances, opened)
         if compared is None:
@@ -313,11 +315,11 @@ class Scan:
         for root, path, reason, remedy in listed["problems"]:
             self._fruitful.add(root)
             self._other_problems.append(Problem(Path(path), reason, remedy))
-        if listed["todo"] and self._listed < copies.MAX_FILES:
+        if listed["todo"] and self._listed < opened_paths.MAX_FILES:
             self._list(listed["todo"])
         elif listed["todo"]:
             folder = Path(listed["todo"][-1][1])
-            self._other_problems.append(copies.too_many_files(folder))
+            self._other_problems.append(opened_paths.too_many_files(folder))
 
     def _add(self, folder: Path, names: Iterable[str]) -> None:
         found = [folder / name for name in names]

@@ -18,7 +18,7 @@ from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage, generate_uid
 
 from app.imaging.scanning import listing
-from app.imaging.scanning.copies import empty_path_problems, listing_tasks
+from app.imaging.scanning.opened_paths import empty_path_problems, listing_tasks
 from app.imaging.types import Problem
 
 Array = NDArray[Any]

@@ -14,8 +14,8 @@ import pydicom
 import pytest
 
 from app.imaging.scanning import listing
-from app.imaging.scanning.copies import listing_tasks
 from app.imaging.scanning.listing import files_named_by
+from app.imaging.scanning.opened_paths import listing_tasks
 from tests.unit.imaging.files import list_files, make_dicom
 
 DICOMDIRS = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"

@@ -15,7 +15,7 @@ import pytest
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
-from app.imaging.scanning import copies, listing, scan
+from app.imaging.scanning import copies, listing, opened_paths, scan
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies

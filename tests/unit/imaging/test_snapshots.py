@@ -20,7 +20,7 @@ import pytest
 
 from app.errors import Cancelled
 from app.imaging.decode import Decoder
-from app.imaging.scanning import copies, listing
+from app.imaging.scanning import listing, opened_paths
 from app.imaging.scanning.scan import Index
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.studies.catalogue import group
@@ -449,11 +449,11 @@ def test_a_slow_drive_is_scanned_file_by_file(
 def test_a_slow_folder_is_not_walked_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(300):
         (tmp_path / f"{number}.dcm").touch()
-    found = listing.state_entry({"todo": copies.listing_tasks([tmp_path])})
+    found = listing.state_entry({"todo": opened_paths.listing_tasks([tmp_path])})
     assert (found["count"], found["unsure"], found["todo"]) == (300, False, [])
     monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
     monkeypatch.setattr(opened_paths, "FILES_PER_S", 1e12)
-    found = listing.state_entry({"todo": copies.listing_tasks([tmp_path])})
+    found = listing.state_entry({"todo": opened_paths.listing_tasks([tmp_path])})
     assert found["unsure"]
     assert found["count"] == 128
 

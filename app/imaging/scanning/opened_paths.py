@@ -1,0 +1,44 @@
+"""Opened paths as tasks for the listing, and the problems of paths without images.
+
+The window's process imports this module, but not `listing` with its readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from app.imaging.openable import no_images_problem
+from app.imaging.types import Problem
+
+MAX_FILES = 200_000
+
+PATIENCE_S = 1.0
+FILES_PER_S = 20_000
+"""Rate below which a drive counts as slow. A scan that shows its first study early is then better
+than a check of all files."""
+
+Tasks = list[list[Any]]
+"""Remaining tasks, the next one last: [kind, path, root, depth]. Kind is "path", "folder" or "zip";
+root is the index of the opened path."""
+
+
+def listing_tasks(paths: Sequence[Path]) -> Tasks:
+    """Return the first tasks for listing the files in the opened paths: one for each path."""
+    return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
+
+
+def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
+    """Return a problem for each path that gave nothing; `fruitful` has the others' indices."""
+    return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
+
+
+def is_slow(files: int, seconds: float) -> bool:
+    """Return whether `seconds` are too long for reading the times of `files` files."""
+    return seconds > PATIENCE_S and files < seconds * FILES_PER_S
+
+
+def too_many_files(folder: Path) -> Problem:
+    """Return the problem to report for a folder that holds too many files."""
+    return Problem(folder, "it holds too many files", "Open a part of it")
