@@ -177,7 +177,8 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 
     "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" has a row per outline:
     position in `frame.shapes`, item, index in `_KINDS`, number of points, and flags (`_FILLED`,
-    `_BY_REFERENCE`). "others" are the remaining shapes with their positions.
+    `_BY_REFERENCE`). "others" are the remaining shapes with their positions. As JSON, a slide's
+    20,000 outlines would be parsed in one call during which no other thread runs, for 0.8 s.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

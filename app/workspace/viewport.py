@@ -294,7 +294,10 @@ class Pane:
 
 
 class Panes:
-    """The open panes in order; showing a file that is already open moves its pane to the end."""
+    """The open panes in order; showing a file that is already open moves its pane to the end.
+
+    A picture names no patient, so it is shown only beside images of the study it was made from.
+    """
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []

@@ -253,6 +253,8 @@ _ROUNDING = 1e-6
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:
     """Return a mask [len(rows), columns] of the pixels that the shutter hides in the given rows.
 
+    A pixel is visible if its centre lies within every shape, edges included (PS3.3 C.7.6.11).
+
     Args:
         shutter: The shutter.
         rows: Consecutive row numbers in the image, from 0.

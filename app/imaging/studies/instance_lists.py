@@ -64,7 +64,7 @@ class SharedTexts(Mapping[str, str]):
 
 
 def instance_table(instances: Sequence[Instance]) -> dict[str, Any]:
-    """Convert instances to JSON values, without their paths.
+    """Convert instances to JSON values, without their paths; a repeated text is held once.
 
     Returns:
         "texts": texts that occur more than once. "keys": lists of attribute keywords. "rows": for
