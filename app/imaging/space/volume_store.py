@@ -32,7 +32,6 @@ from app.imaging.processes.futures import (
 from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.reformat import (
     SectionAxes,
     SectionCut,
@@ -41,7 +40,7 @@ from app.imaging.space.reformat import (
     section_axes,
     section_cut,
 )
-from app.imaging.space.volumes import MAX_BYTES, Assembly
+from app.imaging.space.volumes import MAX_BYTES, Assembly, PlainLayout, PlainSpan, read_plain
 from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 
