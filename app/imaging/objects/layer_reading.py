@@ -24,8 +24,7 @@ from app.imaging.findings import Heatmap, Mask, Polygon
 from app.imaging.layers import Layer, LayerFrame, Shape
 from app.imaging.objects.bulk_annotations import read_annotations, read_annotations_frame
 from app.imaging.objects.layer_targets import frame_target
-from app.imaging.objects.segment_placement import RESAMPLED
-from app.imaging.objects.segmentation import read_segmentation, read_segmentation_frame
+from app.imaging.objects.segmentation import RESAMPLED, read_segmentation, read_segmentation_frame
 from app.imaging.objects.structures import read_structures, read_structures_frame
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Content, Instance
