@@ -25,9 +25,8 @@ from app.imaging.dicom.dicom_items import (
     whole_number,
 )
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.dicom.overlays import GROUPS, overlays_of
+from app.imaging.dicom.overlays import GROUPS, has_shutter, overlays_of, shutter_of
 from app.imaging.dicom.palette import color_from_cielab
-from app.imaging.dicom.shutters import has_shutter, shutter_of
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point

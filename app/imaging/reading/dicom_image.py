@@ -26,7 +26,7 @@ from app.imaging.dicom.dicom_file import Header, IndexFile, read_header, value_o
 from app.imaging.dicom.dicom_items import first_item, number_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header, uid_of
-from app.imaging.dicom.overlays import overlays_of, visible_overlays
+from app.imaging.dicom.overlays import frame_shutter, overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
 from app.imaging.dicom.pixel_layout import (
     Layout,
@@ -36,7 +36,6 @@ from app.imaging.dicom.pixel_layout import (
     unlawful_notes,
 )
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
-from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
 from app.imaging.files import sources
 from app.imaging.files.identity import pixel_sha256
