@@ -33,10 +33,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, Progress
-from app.tools.models.digests import CHUNK, ByteProgress, read_sha256
 from app.tools.models.durable_files import hostile, is_revision, is_sha256, publish, safe_name
 from app.tools.models.places import Place
-from app.tools.models.records import to_toml
+from app.tools.models.records import CHUNK, ByteProgress, read_sha256, to_toml
 
 MANIFEST = "sightline-model-pack.toml"
 FORMAT = 1

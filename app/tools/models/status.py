@@ -10,9 +10,16 @@ from typing import Any
 
 from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import combined_sha256, file_key, read_sha256, sha256_of
 from app.tools.models.places import Place, allowed_programs, code_permission, is_program
-from app.tools.models.records import Record, RecordedFile, recorded_file
+from app.tools.models.records import (
+    Record,
+    RecordedFile,
+    combined_sha256,
+    file_key,
+    read_sha256,
+    recorded_file,
+    sha256_of,
+)
 from app.tools.needs import command
 
 

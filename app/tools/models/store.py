@@ -14,14 +14,13 @@ from app import paths
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
-from app.tools.models.digests import ByteProgress
 from app.tools.models.downloads import ModelDownload, delete_downloads
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
 from app.tools.models.installation import Installation, verify
 from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
-from app.tools.models.records import write_record
+from app.tools.models.records import ByteProgress, write_record
 from app.tools.models.status import (
     InstalledModel,
     ModelStatus,
