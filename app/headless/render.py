@@ -24,8 +24,7 @@ from app.imaging.files import synthetic
 from app.imaging.layers import Layer, LayerFrame, layers_for
 from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Instance, ScanResult, Series, Window
-from app.imaging.volume import Plane
+from app.imaging.types import Content, Instance, Plane, ScanResult, Series, Window
 from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show

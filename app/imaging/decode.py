@@ -37,8 +37,7 @@ from app.imaging.report import Report
 from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.volume_store import VolumeStore, file_key
-from app.imaging.types import Frame, Instance, ScanResult, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Frame, Instance, Plane, ScanResult, Series, Volume
 
 T = TypeVar("T")
 Key = tuple[str, str, int, int, int, int, int]

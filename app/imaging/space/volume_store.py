@@ -41,8 +41,7 @@ from app.imaging.space.reformat import (
     section_cut,
 )
 from app.imaging.space.volumes import MAX_BYTES, Assembly, PlainLayout, PlainSpan, read_plain
-from app.imaging.types import Content, Frame, Instance, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Content, Frame, Instance, Plane, Series, Volume
 
 BUDGET_BYTES = 2 * 1024**3
 MAX_SLICES = 20_000

@@ -34,8 +34,7 @@ from app.imaging.space.stacks import (
     sort_stack,
     voxel_grid,
 )
-from app.imaging.types import Frame, RealWorldMap, Rescale
-from app.imaging.volume import Volume
+from app.imaging.types import Frame, RealWorldMap, Rescale, Volume
 
 
 @dataclass(frozen=True, slots=True)
