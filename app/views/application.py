@@ -18,7 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from app import __version__
-from app.views import icons, style
+from app.views import icons, theme
 
 MANY = 10_000
 """Number of open instances above which a full collection takes 15 ms."""
@@ -98,6 +98,6 @@ def create_application(argv: Sequence[str] = ()) -> QApplication:
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("sightline")
-    style.apply(application)
+    theme.apply(application)
     application.setWindowIcon(icons.icon(icons.MARK))
     return application

@@ -61,8 +61,7 @@ from app.views.layouts import column
 from app.views.loader import Loader, SeriesWindow
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
-from app.views.style import restyle
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing

@@ -21,9 +21,8 @@ from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
-from app.views.style import restyle
 from app.views.text_view import literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import label, push_button
 
 REASON_CHARS = 500

@@ -38,9 +38,8 @@ from app.views.chat.thumbnails import PictureButton, to_qimage
 from app.views.chat.widgets import WrappedText, icon_label
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
-from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView, literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import label, push_button
 from app.views.wording import sentence
 

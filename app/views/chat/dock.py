@@ -36,8 +36,7 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
 from app.views.plain_text import menu_text, one_line, tooltip
-from app.views.style import part_sheet
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
 

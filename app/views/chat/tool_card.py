@@ -29,9 +29,8 @@ from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
 from app.views.plain_text import one_line, tooltip
-from app.views.style import restyle
 from app.views.text_view import TextView, literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import label
 
 CHIPS = 12  # that are shown; the findings list has all

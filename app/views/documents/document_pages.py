@@ -43,9 +43,8 @@ from app.views.documents.report_document import (
 )
 from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
-from app.views.style import color
 from app.views.text_view import PlainTextBrowser
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, color
 from app.views.widgets import (
     ElidedLabel,
     IconLabel,

@@ -33,9 +33,8 @@ from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.pack_texts import PackTexts
 from app.views.settings.fields import wrapped_label
-from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import EmptyState, label, push_button
 
 _SIZE = QSize(1240, 760)

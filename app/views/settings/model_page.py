@@ -30,9 +30,8 @@ from app.views.settings.fields import (
     SettingsPage,
     tab_fields,
 )
-from app.views.style import restyle
 from app.views.text_view import TextView
-from app.views.theme import SPACE
+from app.views.theme import SPACE, restyle
 from app.views.widgets import label, push_button
 
 PROVIDERS: tuple[tuple[Kind, str], ...] = (

@@ -38,9 +38,8 @@ from app.views.settings.fields import (
 )
 from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_it_runs
 from app.views.settings.tools_page import ToolsPage
-from app.views.style import part_sheet
 from app.views.text_view import TextView
-from app.views.theme import SPACE
+from app.views.theme import SPACE, part_sheet
 from app.views.widgets import ElidedLabel, push_button
 
 _SIZE = QSize(780, 700)
