@@ -238,12 +238,12 @@ def test_a_changed_file_is_hashed_again(tmp_path: Path):
 def test_digests_of_large_files_are_remembered_by_the_next_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(digests, "_STORED_FROM", 1)
+    monkeypatch.setattr(records, "_STORED_FROM", 1)
     path = tmp_path / "large"
     path.write_bytes(b"much")
     expected = sha256_of(path)
     records._digests.cache_clear()
-    monkeypatch.setattr(digests, "read_sha256", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(records, "read_sha256", lambda *_: pytest.fail("it was read again"))
     assert sha256_of(path) == expected
 
 
