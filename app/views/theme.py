@@ -1,4 +1,4 @@
-"""Design tokens: colours, type scale and spacing. Dark, for a reading room.
+"""Design tokens (colours, type scale, spacing), and Qt's palette, style sheet and fonts of them.
 
 Contrast of text on its background is at least 4.5:1 (WCAG AA). Accent colours differ in lightness
 too, so that colour-blind readers can tell them apart.

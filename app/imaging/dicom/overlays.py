@@ -1,4 +1,4 @@
-"""Overlay planes of an image, groups 6000 to 601E (PS3.3 C.9.2). Runs in a worker process.
+"""Display shutters (PS3.3 C.7.6.11, C.7.6.15) and overlay planes, groups 6000 to 601E (C.9.2).
 
 A plane is stored as Overlay Data or, in older files, in unused bits of the pixel data (retired;
 PS3.5 8.1.2).

@@ -1,7 +1,9 @@
 """Segmentations as layers: segments with names and colours, and masks on an image frame.
 
 PS3.3 A.51 and C.8.20. BINARY segments and those of a LABELMAP become masks; FRACTIONAL ones
-become heat maps of stored value / Maximum Fractional Value. Runs in a worker process.
+become heat maps of stored value / Maximum Fractional Value. Tiles are placed by the total pixel
+matrix; other frames by reference to this very image frame, else by position; if the two contradict
+each other, by position, with a warning. Runs in a worker process.
 """
 
 from __future__ import annotations

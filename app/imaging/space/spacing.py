@@ -1,4 +1,9 @@
-"""Pixel spacing and its source (PS3.3 10.7.1.3). Zero or absurd values count as unknown."""
+"""Pixel spacing and its source (PS3.3 10.7.1.3). Zero or absurd values count as unknown.
+
+An ultrasound image has regions with a scale of their own (PS3.3 C.8.5.5). They may overlap:
+`Frame.regions` lists them by priority, and within one priority the smaller first, since it was
+drawn over the larger.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A regular stack keeps its voxels. Uneven slices are resampled linearly along the normal, sheared
 ones (a tilted gantry) are shifted back by fractions of a pixel, and the volume says so; nothing
-is extrapolated. Images that form no stack are refused.
+is extrapolated. Images that form no stack are refused. Uncompressed slices are read straight from
+their files, not mapped: a mapped file that is truncated or removed would end the process.
 """
 
 from __future__ import annotations

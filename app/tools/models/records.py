@@ -1,7 +1,8 @@
 """The record of an installation: which files exactly, and what the user agreed to.
 
 It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
-model of one file.
+model of one file. Digests of large files are remembered in the cache folder as well, which saves
+minutes and is no protection: a program that can set a file's time can also write that cache.
 """
 
 from __future__ import annotations
