@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton
 
-from app.agent.planning import clause_scope
+from app.agent.planning import out_of_scope
 from app.imaging.types import Content, Problem, Series
 from app.views import help_dialogs, notices
 from app.views.canvas.scrolling import SPEEDS
@@ -266,7 +266,7 @@ def test_every_icon_says_what_it_is(window: MainWindow):
 
 
 def test_the_keys_that_the_assistant_names_are_those_of_the_window(window: MainWindow):
-    named = {key for text in clause_scope.COMMANDS for key in re.findall(r"\*\*(.+?)\*\*", text)}
+    named = {key for text in out_of_scope.COMMANDS for key in re.findall(r"\*\*(.+?)\*\*", text)}
     shortcuts = {key.toString() for one in window.findChildren(QAction) for key in one.shortcuts()}
     texts = {one.text().replace("&", "") for one in window.findChildren(QAction)}
     words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows).casefold()
