@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
-from app.views.models import models_table
+from app.views.models import model_wording
 from app.views.models.models_window import ModelDetails
 from tests.gui.models_support import CARDS, PLAIN
 from tests.gui.viewer_support import WaitUntil
@@ -35,10 +35,10 @@ def test_a_loaded_model_is_not_green_whose_files_are_not_the_published_ones(tmp_
     status = ModelStore(tmp_path, known=CARDS).status(PLAIN)
     found = replace(status, state="other", note="differs from the published file")
     loaded = ModelState(PLAIN.name, State.READY, "cpu", "float32", memory=1_300_000_000)
-    said = models_table.state_text(found, loaded)
+    said = model_wording.state_text(found, loaded)
     assert (said.text, said.tone) == ("Ready, not as published", "warning")
     assert said.more == "Loaded on the processor, 32 bit, 1.3 GB. Differs from the published file"
-    busy = models_table.state_text(found, replace(loaded, state=State.BUSY, doing="Writing"))
+    busy = model_wording.state_text(found, replace(loaded, state=State.BUSY, doing="Writing"))
     assert (busy.text, busy.more) == ("Busy", "Writing. Differs from the published file")
 
 

@@ -17,7 +17,7 @@ from app.tools.models.install_plan import Consent, InstallPlan, needs_code
 from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
 from app.views.layouts import column, row
-from app.views.models import models_table
+from app.views.models import model_wording
 from app.views.settings.fields import Check, wrapped_label
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
@@ -209,7 +209,7 @@ def install_question(plan: InstallPlan) -> Question:
     """Return the question to ask before an installation."""
     facts = [
         f"{model.card.title}: {counted(len(model.files), 'file')}, "
-        f"{models_table.size(model.bytes)}"
+        f"{model_wording.size(model.bytes)}"
         + (", replaces what is installed" if model.replaces else "")
         for model in plan.models
     ]
@@ -239,14 +239,14 @@ def _size_guess(card: ModelCard) -> str:
     """Return a sentence on the size of a model whose card does not have it."""
     if not card.memory:
         return "How large it is is not known before the host is asked."
-    least = models_table.size(min(card.memory.values()))
+    least = model_wording.size(min(card.memory.values()))
     return f"By the memory that it takes about {least}; exactly it is known once the host is asked."
 
 
 def download_question(status: ModelStatus) -> Question:
     """Return the question to ask before a download; it names the host and the size."""
     card, host = status.card, host_of(status.card)
-    amount = models_table.size(card.size)
+    amount = model_wording.size(card.size)
     facts = [
         f"From {host}: {amount}." if card.size else f"From {host}. {_size_guess(card)}",
         "The host learns this computer's network address and what is fetched; nothing of any "
@@ -290,7 +290,7 @@ def removal_question(status: ModelStatus) -> Question:
     return Question(
         f"Remove {status.card.title}?",
         [
-            f"{models_table.size(status.bytes)} are deleted in {status.path}.",
+            f"{model_wording.size(status.bytes)} are deleted in {status.path}.",
             f"Without it cannot be used, or only in part: {tools}.",
         ],
         "Remove",

@@ -20,7 +20,7 @@ from app.tools.models.store import ModelStore
 from app.views import icons
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
-from app.views.models import models_table
+from app.views.models import model_wording
 from app.views.models.consent_dialog import Question, is_loaded, unknown_question
 from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
@@ -283,7 +283,7 @@ class ModelTasks(QObject):
             for status in statuses:
                 self._host.forget(status.card.name)
             titles = " and ".join(status.card.title for status in statuses)
-            state = models_table.state_text(statuses[0])
+            state = model_wording.state_text(statuses[0])
             if end:
                 self.bar.say(f"{titles}{end}", "ok", "circle-check")
             else:
@@ -347,7 +347,7 @@ def _verified_text(statuses: Statuses) -> ColouredText:
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     if bad:
         texts = [
-            f"{one.card.title}: {models_table.state_text(one).text}, {one.note}." for one in bad
+            f"{one.card.title}: {model_wording.state_text(one).text}, {one.note}." for one in bad
         ]
         return " ".join(texts), "warning", "triangle-alert"
     there = [one for one in statuses if one.usable]

@@ -27,7 +27,7 @@ from app.tools.models.store import ModelStore
 from app.views import icons, wording
 from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import Flow, column, row
-from app.views.models import consent_dialog, models_table
+from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
@@ -52,8 +52,8 @@ _PARTS: dict[str, Callable[[ModelStatus], str]] = {
     "Licence": lambda status: status.card.licence,
     "Terms": lambda status: _terms(status),
     "Code": lambda status: _CODE[status.code],
-    "Memory": lambda status: models_table.memory(status.card),
-    "Files": models_table.files,
+    "Memory": lambda status: model_wording.memory(status.card),
+    "Files": model_wording.files,
     "Where": lambda status: _where(status),
     "Source": lambda status: _source(status),
     "How to get it": lambda status: "" if status.usable else status.how_to_get,
@@ -417,7 +417,7 @@ class ModelDetails(QScrollArea):
             view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
             box.setVisible(bool(text))
 
-    def show_state(self, state: models_table.StateText) -> None:
+    def show_state(self, state: model_wording.StateText) -> None:
         """Show a model's state (installed, loaded, running and so on)."""
         self.state.setText(state.text)
         self.state_more.setText(state.more)

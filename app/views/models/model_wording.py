@@ -1,0 +1,129 @@
+"""Plain texts on models for the models window: states, sizes, memory, files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.tools.hosting.states import ModelState, State, in_words
+from app.tools.models.cards import ModelCard
+from app.tools.models.status import ModelStatus
+from app.views import wording
+from app.views.text_view import BULLET
+
+_STATES = {
+    "embedded": ("Comes with Sightline", "ok", "circle-check"),
+    "not installed": ("Not installed", "faint", "circle-x"),
+    "partly": ("Partly there", "warning", "triangle-alert"),
+    "installed": ("Installed", "ok", "circle-check"),
+    "intact": ("Installed, intact", "ok", "circle-check"),
+    "other": ("Not the published files", "warning", "triangle-alert"),
+    "broken": ("Damaged", "error", "circle-alert"),
+}
+_DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
+
+
+@dataclass(frozen=True, slots=True)
+class StateText:
+    """A model's state in words: a short text for the list, and more text for the details.
+
+    `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
+    """
+
+    text: str
+    tone: str
+    icon: str
+    more: str = ""
+
+
+def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
+    """Return the text for a model's activity or, if it is not active, for its installation."""
+    if live is not None and status.usable:
+        doing = _activity_text(live)
+        if doing is not None:
+            return _with_difference(doing, status)
+    text, tone, icon = _STATES.get(status.state, (status.state, "warning", "triangle-alert"))
+    more = wording.sentence(status.note)
+    if status.usable and not status.accepted:
+        return StateText("Terms not accepted", "warning", "triangle-alert", more)
+    if status.usable and status.code == "changed":
+        return StateText("Its code was changed", "error", "circle-alert", more)
+    return StateText(text, tone, icon, more)
+
+
+def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
+    """Add to a model's activity that its files are not the published ones."""
+    if status.state != "other":
+        return doing
+    what, tone, icon = _STATES["other"]
+    more = ". ".join(part for part in (doing.more, wording.sentence(status.note) or what) if part)
+    if doing.tone != "ok":
+        return replace(doing, more=more)
+    return StateText(f"{doing.text}, not as published", tone, icon, more)
+
+
+def _activity_text(live: ModelState) -> StateText | None:
+    waiting = f" · {live.waiting} waiting" if live.waiting else ""
+    if live.state is State.LOADING:
+        return StateText(f"Loading{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+    if live.state is State.BUSY:
+        share = f" {live.fraction:.0%}" if live.fraction > 0 else ""
+        return StateText(
+            f"Busy{share}{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing
+        )
+    if live.state is State.READY:
+        return StateText(f"Ready{waiting}", "ok", "circle-check", _where(live))
+    if live.state is State.FAILED:
+        return StateText(f"Failed{waiting}", "error", "circle-alert", wording.sentence(live.why))
+    return StateText(f"Waiting{waiting}", "busy", "clock") if live.waiting else None
+
+
+def _time_left(live: ModelState) -> str:
+    return f", {in_words(live.left_s)}" if live.left_s is not None else ""
+
+
+def _where(live: ModelState) -> str:
+    parts = [
+        f"Loaded on {device(live.device)}" if live.device else "",
+        _DTYPES.get(live.dtype, live.dtype),
+        size(live.memory) if live.memory else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def device(name: str) -> str:
+    """Return a device's name for users, e.g. "the graphics card" for "cuda"."""
+    return {"cpu": "the processor", "cuda": "the graphics card", "mps": "the graphics unit"}.get(
+        name, name
+    )
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as text, e.g. "1.5 GB"; "not known" for 0."""
+    if count <= 0:
+        return "not known"
+    for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= least:
+            value = count / least
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+    return f"{count} bytes"
+
+
+def memory(card: ModelCard) -> str:
+    """Return a text that says how much memory a model needs in each precision."""
+    parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
+    return ", ".join(parts) or "not known"
+
+
+def files(status: ModelStatus) -> str:
+    """Return the files of a model as text, one per line: name, size and digest, if known."""
+    lines: list[str] = []
+    for file in status.card.files:
+        facts = [
+            size(file.size) if file.size else "",
+            f"sha256 {file.sha256[:12]}…" if file.sha256 else "",
+            "program code" if file.code or file.name.endswith(".py") else "",
+            "not needed" if file.optional else "",
+        ]
+        about = ", ".join(fact for fact in facts if fact)
+        lines.append(f"{BULLET}{file.name}" + (f"  ({about})" if about else ""))
+    return "\n".join(lines)
