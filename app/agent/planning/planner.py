@@ -10,6 +10,13 @@ from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import viewer_help
+from app.agent.planning.image_choice import (
+    ImageChoice,
+    ask_if_unclear,
+    image_choice,
+    may_concern_another_image,
+    relevant_scene,
+)
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
 from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
@@ -26,13 +33,6 @@ from app.agent.planning.plan import (
     ToolPlan,
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
-from app.agent.planning.tool_choice import (
-    ImageChoice,
-    ask_if_unclear,
-    image_choice,
-    may_concern_another_image,
-    relevant_scene,
-)
 from app.tools.api import Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 

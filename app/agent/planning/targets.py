@@ -9,6 +9,7 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
+from app.agent.planning.image_choice import numbered_image
 from app.agent.planning.plan import (
     EarlierOutput,
     MissingValue,
@@ -18,7 +19,6 @@ from app.agent.planning.plan import (
     Source,
     Step,
 )
-from app.agent.planning.tool_choice import numbered_image
 from app.agent.planning.vocabulary import Match, Vocabulary, tokens_of
 from app.tools.pack_plan import Feed, ToolRule
 

@@ -10,7 +10,7 @@ import pytest
 from app.agent.loop.offline_model import next_action
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import OpenImage, Planner, Reply, Scene, Step, ToolPlan, schema_of
-from app.agent.planning.tool_choice import image_choice
+from app.agent.planning.image_choice import image_choice
 from app.agent.sessions import Thread
 from app.tools.pack_plan import Feed, PackPlan, Plans, QuestionKind, ToolRule
 from app.tools.registry import load_packs
