@@ -41,7 +41,7 @@ class ModelsCommand:
 
 
 def models(command: ModelsCommand) -> int:
-    """Run the command; return the exit code, 1 if "verify" finds a model missing or damaged.
+    """Run the command; return the exit code, 1 if "verify" finds a model missing or wrong.
 
     Raises:
         SightlineError: The command failed, or the user has not given a consent that is needed.
@@ -60,7 +60,8 @@ def models(command: ModelsCommand) -> int:
         for status in statuses:
             _print(status)
     bad = ("broken", "partly", *(("not installed",) if command.names else ()))
-    return 1 if command.action == "verify" and any(s.state in bad for s in statuses) else 0
+    wrong = [s for s in statuses if s.state in bad or s.self_check.startswith("failed")]
+    return 1 if command.action == "verify" and wrong else 0
 
 
 def _run(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
@@ -120,7 +121,8 @@ def _get(program: Program, command: ModelsCommand, name: str) -> ModelStatus:
     code = _code_agreed(brings, command)  # asked each time: the code may be another
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     program.audit.note("weights_asked", facts)
-    status = store.get(name, Consent(accepted, code), progress=_print_progress)
+    consent = Consent(accepted, code)
+    status = store.get(name, consent, host=program.host, progress=_print_progress)
     _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
     program.audit.note("model_installed", {**facts, "code": status.code == "allowed"})
@@ -203,6 +205,8 @@ def _print(status: ModelStatus) -> None:
     print(f"    {status.path}")
     if status.note:
         print(f"    {status.note}")
+    if status.self_check:
+        print(f"    self-check {status.self_check}")
     if not status.accepted and status.usable:
         print("    its terms are not accepted: `models accept`")
     if status.code in ("not allowed", "changed") and status.usable:
@@ -226,6 +230,8 @@ def _show(status: ModelStatus) -> None:
     for name, text in rows:
         if text:
             print(f"    {name}: {text}")
+    for fact, text in card.sources.items():
+        print(f"    {fact} read: {text}")
     for limit in card.limits:
         print(f"    limit: {limit}")
     if card.terms:

@@ -170,8 +170,8 @@ def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
     """Return a call's result, marked as based on synthetic images by `models` if there are any.
 
     Done here for all tools, so that none can forget it: such an image shows no patient. The warning
-    is added to the summary, to metadata["warnings"] and to each finding; pictures get
-    the mark in their files and in their options.
+    is added to the summary, to metadata["warnings"] and to each finding; pictures get the mark in
+    their files and in their options.
     """
     if not models:
         return result

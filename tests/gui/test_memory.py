@@ -27,7 +27,7 @@ LATE_THREADS = 2
 """A pool starts its second thread when its first is busy: on some machines only after the start."""
 
 KEPT_NAMES = 1024
-"""Patients whose names are kept parsed (`studies.patients`), the least recently used go first."""
+"""Patients whose names are kept parsed (`studies.catalogue`), the least recently used go first."""
 
 
 def measured(repo: Path, run: str, *more: str) -> dict[str, Any]:

@@ -14,8 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from app.agent.context import model_messages
-from app.agent.context.model_messages import load_prompt
+from app.agent.context.model_messages import (
+    NOTES,
+    OWN_WORDS,
+    image_notes_text,
+    load_prompt,
+    marked,
+    marked_result,
+    result_ids,
+)
 from app.agent.context.shortening import (
     Calibration,
     message_tokens,
@@ -110,9 +117,8 @@ class Draft:
         """Mark what stays: the question, the open images, and the calls not yet answered."""
         last = next((e for e in reversed(self._entries) if e.message.role != "tool"), None)
         note = next((e for e in reversed(self._entries) if e.is_note), None)
-        question = next(
-            (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note), None
-        )
+        asked = (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note)
+        question = next((e for e in asked if not e.message.text.startswith(OWN_WORDS)), None)
         for entry in self._entries:
             entry.kept = (
                 entry is note or entry is question or entry.group == getattr(last, "group", 0)
@@ -134,7 +140,7 @@ class Draft:
                 limit = max(LEAST_RESULT, share - _RESULT_FRAME)
                 ref = self._ids.get(entry.message.call_id, "")
                 made = self._limited(entry.message, ref, limit)
-                self._replace(entry, model_messages.marked_result(made))
+                self._replace(entry, marked_result(made))
             left -= entry.tokens
 
     def _replace(self, entry: _Entry, message: Message | None) -> None:
@@ -173,7 +179,7 @@ def _summarised(entry: _Entry, ref: str) -> Message | None:
     if message.role != "tool":
         return None
     data: dict[str, Any] = message.data or {"summary": message.text}
-    return model_messages.marked_result(retold(message, summary_line(data, ref), data))
+    return marked_result(retold(message, summary_line(data, ref), data))
 
 
 def _without_pictures(entry: _Entry, _: str) -> Message | None:
@@ -187,7 +193,7 @@ def _without_pictures(entry: _Entry, _: str) -> Message | None:
 def _fewer_notes(entry: _Entry, _: str) -> Message | None:
     if not entry.is_note:
         return None
-    text = model_messages.image_notes_text(entry.message.images, model_messages.NOTES)
+    text = image_notes_text(entry.message.images, NOTES)
     return entry.message.model_copy(update={"text": text})
 
 
@@ -271,7 +277,7 @@ class ContextWindow:
         self.info = info
         self._calibration = Calibration()
         chars = info.chars_per_token
-        self._marked = _Memory(model_messages.marked_result)
+        self._marked = _Memory(marked_result)
         self._tokens = _Memory[Message, float](lambda item: message_tokens(item, chars))
         self._schema_tokens = _Memory[ToolSchema, float](lambda item: schema_tokens(item, chars))
         self._within_limit = _Memory(self._limited)
@@ -339,7 +345,7 @@ class ContextWindow:
         shown = _with_pictures(shown, pictures if self.info.images else False)
         if any(message.pictures for message in shown):
             system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
-        self._ids = model_messages.result_ids(shown)
+        self._ids = result_ids(shown)
         factor = self._factor
         limit = self.result_tokens / factor
         if limit != self._limit:
@@ -347,9 +353,7 @@ class ContextWindow:
         for memory in (self._marked, self._tokens, self._schema_tokens, self._within_limit):
             memory.turn()
         limited = [self._within_limit(item) if item.role == "tool" else item for item in shown]
-        draft = Draft(
-            model_messages.marked(limited, self._marked), self._tokens, self._shortened, self._ids
-        )
+        draft = Draft(marked(limited, self._marked), self._tokens, self._shortened, self._ids)
         head = Message(role="system", text=system)
         fixed = self._tokens(head) + sum(self._schema_tokens(tool) for tool in tools)
         if not draft.fit(self.room / factor - fixed):

@@ -50,8 +50,8 @@ def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | Non
     Undone is only damage with one meaning: a code fence, trailing commas, comments, other quotes,
     Python's names, bare keys, raw line ends, brackets left out at the end, packed JSON. A guessed
     argument of a medical tool is worse than none (json-repair always guesses: 32 of the 37 refused
-    texts of tests/unit/agent/test_repair.py). Blank text means no arguments. In an answer that is not `complete`, but cut off at a length
-    limit, anything may be missing, so no closing bracket is added.
+    texts of tests/unit/agent/test_repair.py). Blank text means no arguments. In an answer that is
+    not `complete`, but cut off at a length limit, anything may be missing: no bracket is added.
     """
     if complete and not text.strip():
         return {}

@@ -1,12 +1,22 @@
-"""Scope of clauses: filler words, reported speech, and words that no tool can answer."""
+"""Scope of clauses: filler words, reported speech, and words addressed to a kind of question."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from app.agent.planning import out_of_scope
+from app.agent.planning.out_of_scope import (
+    ELSEWHERE,
+    ERRANDS,
+    EXPORTS,
+    FACTS,
+    KNOWLEDGE,
+    KNOWN,
+    REQUESTS,
+    everyday_words,
+)
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
 from app.tools.pack_plan import phrases
@@ -32,8 +42,8 @@ _STATEMENTS = Vocabulary(
 )
 _UNANSWERABLE = Vocabulary(
     [
-        *(("knows", entry) for entry in out_of_scope.KNOWLEDGE + out_of_scope.ERRANDS),
-        *(("elsewhere", entry) for entry in out_of_scope.ELSEWHERE),
+        *(("knows", entry) for entry in KNOWLEDGE + ERRANDS),
+        *(("elsewhere", entry) for entry in ELSEWHERE),
     ]
 )
 _WHAT_IS = Vocabulary(
@@ -64,7 +74,7 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
-_AND = frozenset(("and", "then", "und", "dann"))
+AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # How many words before a quotation may hold the verb that reports it.
@@ -90,7 +100,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
     """Return the matches that are part of textbook questions or errands, which no tool answers."""
-    world = out_of_scope.everyday_words(tokens)
+    world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
         first = min(cue.positions)
@@ -119,10 +129,17 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
     return frozenset(found)
 
 
-def viewer_help(tokens: Sequence[Token]) -> str:
-    """Return one line with the keys for what a question asks of the viewer; "" if nothing."""
+def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
+    """Return one line with the keys for what a question asks of the viewer; "" if nothing.
+
+    Facts that `note`, on the current image, has are answered.
+    """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
-    return f"I cannot work the viewer. {' '.join(said)}" if said else ""
+    if said.keys() <= FACTS:
+        with contextlib.suppress(KeyError):
+            return " ".join(KNOWN.get(line, line).format_map(note or {}) for line in said)
+        return " ".join(said)
+    return f"I cannot work the viewer. {' '.join(said)}"
 
 
 def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
@@ -130,13 +147,13 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
 
     `Match.owner` names the keys.
     """
-    exported = {tokens[match.first].clause for match in out_of_scope.EXPORTS.find(tokens)}
+    exported = {tokens[match.first].clause for match in EXPORTS.find(tokens)}
     found: list[Match] = []
-    for match in out_of_scope.REQUESTS.find(tokens):
+    for match in REQUESTS.find(tokens):
         clause, lead = tokens[match.first].clause, list[Token]()
         for token in tokens[: match.first]:
             if token.clause == clause:
-                lead = [] if token.text in _AND else [*lead, token]
+                lead = [] if token.text in AND else [*lead, token]
         # "Herz ausblenden", but not "does it make the heart larger".
         last = match.first + 1
         ends = len(match.positions) == 1 and (last == len(tokens) or tokens[last].clause != clause)
