@@ -40,7 +40,6 @@ class RenderRequest:
 
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
-        out: Path of the PNG to write.
         frame: Index, from 0, among the frames of the image; if `series` or `plane` is given, among
             those of the whole series; for an object that is drawn over images, among those of all
             images to which the object refers.

@@ -87,9 +87,6 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        pack_words: The packs' words.
-        tokens: The question's words.
-        denied: The exclusions in the question.
         strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
             which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
@@ -99,7 +96,6 @@ class WordMatches:
         action_matches: Matches of words for what tools do, excluded or not.
         values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its positions.
-        parts: The parts of the question.
     """
 
     def __init__(

@@ -94,7 +94,6 @@ class Piece:
     """One text, number, list or table in the arguments of a call.
 
     Attributes:
-        value: The value itself.
         where: Its place in the arguments, e.g. "files[2].name".
         argument: Name of the top-level argument that contains it.
         keys: All keys on the path to it, the argument first; empty if the value is a table's key.

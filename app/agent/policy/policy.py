@@ -67,7 +67,6 @@ class Judgement:
     """The rule that applies to a call, with its reason.
 
     Attributes:
-        rule: Allow, ask or deny.
         reason: A sentence for the model and the approval card; "" if there is nothing to say.
         argument: Place of the argument that the reason is about; "" for the whole call.
         remedy: What the model should do instead of a call that is denied.

@@ -21,7 +21,6 @@ class FileStatus:
     """State of a file, used to notice that the file has changed.
 
     Attributes:
-        size: Size in bytes.
         mtime_ns: Modification time in ns; for a member of an archive, that of the archive.
         archive_size: Size in bytes of the archive if the file is a member of one, else 0.
         changed_ns: Time of the last change to content or metadata (ctime) in ns; for a member, that

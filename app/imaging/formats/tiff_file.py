@@ -364,11 +364,9 @@ class Metadata:
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        name: Name of the series.
         spacing: Pixel spacing at full resolution.
         turn: TIFF Orientation tag, 1 to 8.
         attributes: Keywords and texts to add to `Instance.attributes`.
-        channels: Name of each channel.
         ranges: The (lowest, highest) value to display for each channel.
     """
 

@@ -30,7 +30,6 @@ class Snapshot:
 
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
-        files: Number of files.
         pages: Compressed lines of JSON: one for the problems, then one for each study.
         blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
             of each series, then for each series the others.

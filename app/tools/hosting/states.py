@@ -47,7 +47,6 @@ class ModelState:
 
     Attributes:
         model: The card's name.
-        state: What the model is doing.
         device: "cpu", "cuda" or "mps"; "" if the model is not loaded.
         dtype: Name of the torch dtype in which the model is loaded.
         memory: Bytes of memory that the model was measured to use.

@@ -29,7 +29,6 @@ class PlannedFile:
     Attributes:
         inside: The file's name in the source.
         name: The file's name in the model.
-        size: Size in bytes.
         sha256: Digest given in the manifest or the hub's list.
         git_sha1: Git's digest of the file, which the hub gives for small files.
     """
@@ -51,8 +50,6 @@ class PlannedModel:
     """A model that would be installed.
 
     Attributes:
-        card: The model's card.
-        files: The files to install.
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed.

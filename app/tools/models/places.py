@@ -33,7 +33,6 @@ class Place:
     """The place of one model on the disk.
 
     Attributes:
-        card: The model's card.
         models: The user's models folder.
         shipped: The folder that contains the embedded models.
     """

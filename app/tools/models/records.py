@@ -135,7 +135,6 @@ class RecordedFile:
 
     Attributes:
         name: Path below the model's folder, with "/".
-        size: Size in bytes.
         sha256: SHA-256 digest in hexadecimal.
         modified: Modification time in ns; a file whose time is unchanged need not be read again.
     """
@@ -155,7 +154,6 @@ class Record:
         revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
-        files: The installed files.
         terms_sha256: Digest of the text of the accepted terms.
         terms_accepted: Time at which the terms were accepted.
         code_allowed: Time at which the user allowed the programs among the files to run.
