@@ -174,6 +174,7 @@ class OverlayPlane:
         column: Image column (from 0, may be negative) of the overlay's first column.
         group: Group number, 0x6000 to 0x601E.
         kind: "G" for graphics or "R" for a region of interest.
+        label: Overlay Label or Overlay Description, or "".
     """
 
     pixels: NDArray[np.bool_]
