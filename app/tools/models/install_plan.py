@@ -12,10 +12,17 @@ from typing import Any
 from app.errors import SightlineError, UsageError
 from app.tools.models.cards import ModelCard
 from app.tools.models.durable_files import hostile, is_revision
-from app.tools.models.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
 from app.tools.models.places import Place, is_program, split_files
 from app.tools.models.records import sha256_of
-from app.tools.models.sources import Source, folder_source, open_source
+from app.tools.models.sources import (
+    LONGEST_MANIFEST,
+    MANIFEST,
+    PackModel,
+    Source,
+    folder_source,
+    open_source,
+    read_manifest,
+)
 from app.tools.models.status import terms_accepted
 from app.tools.needs import command
 

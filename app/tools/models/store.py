@@ -22,9 +22,9 @@ from app.tools.models.downloads import (
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
 from app.tools.models.installation import Installation, self_check, verify
-from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
 from app.tools.models.records import ByteProgress, write_record
+from app.tools.models.sources import Manifest, write_pack
 from app.tools.models.status import (
     InstalledModel,
     ModelStatus,
