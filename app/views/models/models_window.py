@@ -31,11 +31,11 @@ from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
-from app.views.pack_texts import PackTexts
 from app.views.settings.fields import wrapped_label
 from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import EmptyState, label, push_button
+from app.views.wording import PackTexts
 
 _SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)
