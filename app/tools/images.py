@@ -23,7 +23,7 @@ from app.errors import SightlineError
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
-from app.imaging.space import planes
+from app.imaging.space import projections
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
 from app.tools import picture_sources
@@ -249,7 +249,7 @@ class RunImages:
                 "kind": image.instance.kind,
                 "content": image.instance.content.value,
                 "modality": image.instance.get("Modality"),
-                "view": planes.projection_name(image.instance),
+                "view": projections.projection_name(image.instance),
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,

@@ -31,7 +31,7 @@ from app.agent.privacy.consents import Consents, Shown, Target, picture_request,
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
 from app.imaging.pixels import pipeline
-from app.imaging.space import planes
+from app.imaging.space import projections
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot
 
@@ -249,7 +249,7 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
     parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
-    view = _code(planes.projection_name(instance))
+    view = _code(projections.projection_name(instance))
     parts += [f"view {view}"] if view else []
     if instance.frames > 1:
         parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")

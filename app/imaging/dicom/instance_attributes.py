@@ -22,8 +22,9 @@ from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid
-from app.imaging.space import planes, stacks
-from app.imaging.space.planes import KEYWORD, Course, FramePlane, image_plane, projection_for_code
+from app.imaging.space import projections, stacks
+from app.imaging.space.planes import FramePlane, image_plane
+from app.imaging.space.projections import KEYWORD, Course, projection_for_code
 
 ATTRIBUTES = tuple(
     """
@@ -60,7 +61,7 @@ def attribute_texts(header: Header) -> dict[str, str]:
         texts[keyword] = texts.get(keyword) or attributes.text(keyword)
     texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
     texts[stacks.STACK_KEYWORD] = frames_geometry(header)
-    texts[planes.KEYWORD] = view_code(header.dataset)
+    texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 from app.imaging.files import synthetic
 from app.imaging.pixels import pipeline, windows
-from app.imaging.space.planes import Course, coded_projection
+from app.imaging.space.projections import Course, coded_projection
 from app.imaging.types import Instance, Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest.model_pictures import (

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from app.imaging.pixels import pipeline
-from app.imaging.space import planes
+from app.imaging.space import projections
 from app.imaging.types import Instance, VoiFunction, Window
 from app.tools.api import (
     Approval,
@@ -159,7 +159,7 @@ def _metadata(
         "PixelSpacingSource": str(spacing.source),
         "PixelSpacingNote": spacing.note or None,
         "WindowExplanation": (window.explanation or None) if window else None,
-        "ViewPosition": planes.projection_name(instance) or None,
+        "ViewPosition": projections.projection_name(instance) or None,
         "BodyPartExamined": instance.get("BodyPartExamined") or None,
         "Rows": frame.rows,
         "Columns": frame.columns,

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from PySide6.QtCore import Qt
 
-from app.imaging.space import planes
+from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
@@ -109,7 +109,7 @@ class SeriesRow:
         series, first = self.series, self.first
         if series.description:
             return wording.one_line(series.description)
-        texts = (first.get("BodyPartExamined"), planes.projection_name(first)) if first else ()
+        texts = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
         known = [wording.one_line(text) for text in texts]
         number = f"Series {series.number}" if series.number else "Series"
         return " ".join(part for part in known if part) or number

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.imaging.findings import Finding
 from app.imaging.presentation import PresentationState
-from app.imaging.space import planes
+from app.imaging.space import planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.orientation import UPRIGHT
@@ -139,7 +139,7 @@ def series_lines(shown: Shown) -> Lines:
     name = wording.one_line(instance.path.name)
     view = [
         wording.one_line(get("BodyPartExamined")),
-        wording.one_line(planes.projection_name(instance)),
+        wording.one_line(projections.projection_name(instance)),
     ]
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))

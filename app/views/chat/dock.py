@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
-from app.imaging.space import planes
+from app.imaging.space import projections
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
@@ -267,7 +267,7 @@ class ChatDock(QWidget):
         parts = (
             instance.get("Modality"),
             instance.get("BodyPartExamined").title(),
-            planes.projection_name(instance),
+            projections.projection_name(instance),
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)

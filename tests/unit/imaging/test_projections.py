@@ -13,8 +13,8 @@ from pydicom.uid import ImplicitVRLittleEndian
 
 from app.imaging.dicom import dicom_file
 from app.imaging.reading import dicom_image
-from app.imaging.space import planes
-from app.imaging.space.planes import CODES, Course
+from app.imaging.space import projections
+from app.imaging.space.projections import CODES, Course
 from app.imaging.types import Instance
 from tests.unit.imaging.files import item, make_dicom
 
@@ -26,7 +26,7 @@ WITNESS: dict[str, str] = {
 
 
 def viewed(code: str, scheme: str = "SCT") -> Instance:
-    attributes = {planes.KEYWORD: f"{scheme} {code}"}
+    attributes = {projections.KEYWORD: f"{scheme} {code}"}
     return Instance(Path("a.dcm"), "1.2", "dicom", 1, 1, attributes=attributes)
 
 
@@ -55,18 +55,20 @@ def test_the_course_of_the_rays_is_what_the_name_says(code: str):
 
 
 def test_a_code_of_another_scheme_says_nothing():
-    assert planes.coded_projection(viewed("399173006")) == CODES["399173006"]
-    assert planes.coded_projection(viewed("R-10236", "SRT")) == CODES["399173006"]
-    assert planes.coded_projection(viewed("399173006", "99MAKER")) is None
-    assert planes.coded_projection(viewed("399173007")) is None
+    assert projections.coded_projection(viewed("399173006")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("R-10236", "SRT")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("399173006", "99MAKER")) is None
+    assert projections.coded_projection(viewed("399173007")) is None
 
 
 def test_the_view_is_named_as_the_file_writes_it_else_by_its_code():
-    both = {"ViewPosition": "LL", planes.KEYWORD: "SCT 399067008"}
-    assert planes.projection_name(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
-    assert planes.projection_name(viewed("399173006")) == "left lateral"
-    assert planes.projection_name(viewed("272479007")) == "PA"
-    assert planes.projection_name(viewed("1")) == ""
+    both = {"ViewPosition": "LL", projections.KEYWORD: "SCT 399067008"}
+    assert (
+        projections.projection_name(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
+    )
+    assert projections.projection_name(viewed("399173006")) == "left lateral"
+    assert projections.projection_name(viewed("272479007")) == "PA"
+    assert projections.projection_name(viewed("1")) == ""
 
 
 def code_item(value: Any, scheme: str = "SCT") -> Any:
@@ -85,7 +87,7 @@ def test_the_code_is_read_with_and_without_the_quick_reader(
         data.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian
     data.save_as(path, implicit_vr=implicit, little_endian=True)
     instances = dicom_image.read_instances(path)
-    assert instances[0].get(planes.KEYWORD) == "SCT 399173006"
+    assert instances[0].get(projections.KEYWORD) == "SCT 399173006"
     monkeypatch.setattr(dicom_file, "read_ordinary", lambda file: None)
     assert dicom_image.read_instances(path) == instances
 
@@ -104,4 +106,4 @@ def test_the_code_is_read_with_and_without_the_quick_reader(
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_no_code_is_none(elements: dict[str, Any], tmp_path: Path):
     path = make_dicom(tmp_path / "a.dcm", **elements)
-    assert planes.KEYWORD not in dicom_image.read_instances(path)[0].attributes
+    assert projections.KEYWORD not in dicom_image.read_instances(path)[0].attributes
