@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from app.imaging.findings import XY, Box, Finding, Point, Polygon, Polyline, Provenance, new_id
 from app.imaging.pixels import pipeline
-from app.imaging.space import planes
+from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
 
 RULER = "ruler"
@@ -156,7 +156,7 @@ def _size(frame: Frame, box: Box) -> str:
     columns, rows = box.x1 - box.x0, box.y1 - box.y0
     pixels = f"{columns:.0f} × {rows:.0f} px"
     place = f"from x {box.x0 + 0.5:.0f}, y {box.y0 + 0.5:.0f}"
-    found = planes.pixel_mm(frame, box)
+    found = geometry.pixel_mm(frame, box)
     if found is None:
         return f"{pixels}; {place}"
     width, height = columns * found[0], rows * found[1]
@@ -222,7 +222,7 @@ def _inside(frame: Frame, point: XY) -> XY:
 
 
 def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
-    found = planes.length(frame, points[0], points[1])
+    found = geometry.length(frame, points[0], points[1])
     note = "" if frame.regions else frame.spacing.note
     if found.source is SpacingSource.NONE:
         return "Length", found.value, found.units, note
@@ -237,7 +237,7 @@ def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str,
 
 
 def _angle(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
-    found = planes.angle(frame, *points)
+    found = geometry.angle(frame, *points)
     if found is None:
         return "Angle", None, "", "there is no angle between these axes"
     square = found.source is SpacingSource.NONE and frame.spacing.aspect == 1

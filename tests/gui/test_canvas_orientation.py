@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Box, Polyline, Provenance
 from app.imaging.pixels import pipeline
-from app.imaging.space import planes
+from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.canvas import orientation
 from app.views.canvas.annotated_render import render_annotated
@@ -110,7 +110,7 @@ def test_findings_letters_and_clicks_follow(scene: Scene, display: Display):
         QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(*at))
         assert scene.workspace.annotations.selected == expected
     sides = scene.canvas.overlay.sides
-    assert (sides.left, sides.right, sides.top, sides.bottom) == planes.edge_letters(
+    assert (sides.left, sides.right, sides.top, sides.bottom) == geometry.edge_letters(
         Orientation("L", "F"), display.flip_h, display.flip_v, display.quarter_turns
     )
     assert scene.canvas.overlay.corners.mark == tuple(filter(None, [display.turn_text]))

@@ -16,7 +16,8 @@ from pydicom.dataset import Dataset
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.space.planes import UNLABELLED, direction_letters, is_position, is_rotation
+from app.imaging.space.geometry import UNLABELLED, direction_letters
+from app.imaging.space.planes import is_position, is_rotation
 from app.imaging.space.spacing import (
     SpacingAttributes,
     UltrasoundRegion,

@@ -44,7 +44,8 @@ from app.imaging.formats.volume_header import (
     volume_format,
 )
 from app.imaging.pixels.windows import valid_window
-from app.imaging.space.planes import direction_letters, image_plane
+from app.imaging.space.geometry import direction_letters
+from app.imaging.space.planes import image_plane
 from app.imaging.space.spacing import stated_spacing
 from app.imaging.space.stacks import (
     STACK_KEYWORD,

@@ -19,13 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
-from app.imaging.space.planes import (
-    UNLABELLED,
-    XYZ,
-    direction_letters,
-    instance_place,
-    is_quadruped,
-)
+from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
+from app.imaging.space.planes import XYZ, instance_place
 from app.imaging.space.stacks import STACK_KEYWORD, stack_geometry
 from app.imaging.types import (
     Content,

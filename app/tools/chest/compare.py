@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Polygon
-from app.imaging.space.planes import edge_letters
+from app.imaging.space.geometry import edge_letters
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.tools.api import (
     Artifact,

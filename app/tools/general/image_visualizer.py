@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from app.imaging.space.planes import edge_letters
+from app.imaging.space.geometry import edge_letters
 from app.tools.api import (
     Approval,
     Artifact,

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.imaging.findings import Finding
 from app.imaging.presentation import PresentationState
-from app.imaging.space import planes, projections
+from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.orientation import UPRIGHT
@@ -173,7 +173,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
         if abs(normal[axis]) > _ALIGNED:
             point = [0.0, 0.0, 0.0]
             point[axis] = along * float(np.sign(normal[axis]))
-            named = wording.patient_parts(point, planes.is_quadruped(orientation))
+            named = wording.patient_parts(point, geometry.is_quadruped(orientation))
             parts.append(f"Slice {named[axis]} mm")
         else:
             parts.append(f"Oblique slice at {along:.1f} mm")
@@ -186,7 +186,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 def point_text(frame: Frame, x: float, y: float) -> str:
     """Return a pixel's position in the patient as text; "" if unknown."""
     point = planes.patient_point(frame, x, y)
-    animal = planes.is_quadruped(frame.orientation)
+    animal = geometry.is_quadruped(frame.orientation)
     return wording.patient_text(point, animal) if point else ""
 
 
@@ -270,7 +270,7 @@ def _ai_warning(makers: Iterable[str]) -> Lines:
 def side_letters(frame: Frame, display: Display) -> Sides:
     """Return the patient direction letters at the edges of the image as turned by `display`."""
     return Sides(
-        *planes.edge_letters(
+        *geometry.edge_letters(
             frame.orientation, display.flip_h, display.flip_v, display.quarter_turns
         )
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.imaging.space.planes import (
+from app.imaging.space.geometry import (
     angle,
     direction_letters,
     edge_letters,

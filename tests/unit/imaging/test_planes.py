@@ -13,7 +13,8 @@ import pytest
 import SimpleITK
 
 from app.imaging.decode import Decoder
-from app.imaging.space.planes import edge_letters, frame_plane, patient_point
+from app.imaging.space.geometry import edge_letters
+from app.imaging.space.planes import frame_plane, patient_point
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 from tests.unit.imaging.files import make_dicom
 

@@ -13,7 +13,8 @@ import SimpleITK
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.space import reformat
-from app.imaging.space.planes import edge_letters, length, patient_point
+from app.imaging.space.geometry import edge_letters, length
+from app.imaging.space.planes import patient_point
 from app.imaging.space.reformat import available_planes, section, section_at
 from app.imaging.types import Content, Instance, Orientation, Plane, Series, Volume
 from tests.unit.imaging.files import make_dicom

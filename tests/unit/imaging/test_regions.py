@@ -11,7 +11,7 @@ import pydicom
 import pytest
 
 from app.imaging.decode import Decoder
-from app.imaging.space.planes import angle, length
+from app.imaging.space.geometry import angle, length
 from app.imaging.space.spacing import UltrasoundRegion, image_regions
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 

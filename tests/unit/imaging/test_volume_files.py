@@ -24,7 +24,7 @@ from app.imaging.reading.image_entries import (
     read_instance,
     read_instances,
 )
-from app.imaging.space.planes import edge_letters, length
+from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.reformat import available_planes, section
 from app.imaging.types import Frame, Plane, SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused

@@ -19,7 +19,7 @@ from app.imaging.dicom.dicom_file import read_header
 from app.imaging.objects.waveform_values import physical_values, short_name, waveform_group
 from app.imaging.objects.waveforms import MARGIN, PX_PER_MM, group_annotations
 from app.imaging.reading.image_entries import read_frame, read_instance
-from app.imaging.space.planes import length
+from app.imaging.space.geometry import length
 from app.imaging.types import Content, Frame, Region
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 

@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from app.errors import Cancelled
 from app.imaging.findings import Box, Finding, Polygon, Provenance, new_id
-from app.imaging.space.planes import edge_letters
+from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     CancelToken,
