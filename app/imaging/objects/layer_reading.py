@@ -4,6 +4,9 @@ An object describes acquired slices. So on a section through a volume it is draw
 the rules that hold there (references, planes, frames of reference), and the section takes the line
 of pixels that it shares with each slice: nothing is interpolated between slices. Masks on another
 pixel grid than the slices are not drawn.
+
+Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in pixels, (0, 0) at the corner of the
+first one, of the total pixel matrix or of one frame (Pixel Origin Interpretation), or in mm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read models from a file, a folder, or a zip or tar archive, which is never unpacked.
+"""Read models from a file, folder, zip or tar archive, never unpacked, and write packs of them.
 
 An archive is listed first, and refused as a whole if a single entry in it is hostile. Its files are
 then read as streams; the caller alone decides where they are written.
@@ -319,7 +319,12 @@ class PackModel:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of a model pack; `made` is the time when it was written, ISO 8601 in UTC."""
+    """The contents of a model pack; `made` is the time when it was written, ISO 8601 in UTC.
+
+    A pack is a zip or tar archive, or a folder, with `sightline-model-pack.toml` at its root:
+    `format = 1`; for each model `[[models]]` with `card` and `revision`; for each of its files
+    `[[models.files]]` with `name` (it lies at <card>/<name>), `size` and `sha256`.
+    """
 
     format: int
     models: tuple[PackModel, ...]
