@@ -6,7 +6,8 @@ user's answers.
 """
 
 from app.agent.policy.grants import Grant, Grants, Refusal, exact, fingerprint
-from app.agent.policy.policy import DEFAULTS, NO_SCOPE, Judgement, Policy, Rule, Scope, Touch
+from app.agent.policy.policy import DEFAULTS, Judgement, Policy, Rule, Touch
+from app.agent.policy.scope import NO_SCOPE, Scope
 
 __all__ = [
     "DEFAULTS",

@@ -21,7 +21,8 @@ from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy.grants import Grants, exact, fingerprint
-from app.agent.policy.policy import NO_SCOPE, Judgement, Policy, Rule, Scope, Touch
+from app.agent.policy.policy import Judgement, Policy, Rule, Touch
+from app.agent.policy.scope import NO_SCOPE, Scope
 from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
 

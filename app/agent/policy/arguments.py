@@ -28,7 +28,8 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from app.agent.policy import site_rules
-from app.agent.policy.policy import Judgement, Rule, Scope, Touch, strictest
+from app.agent.policy.policy import Judgement, Rule, Touch, strictest
+from app.agent.policy.scope import Scope
 from app.agent.policy.site_rules import AmbiguousHost, Sizes, parse_host
 from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
