@@ -1,12 +1,13 @@
 """Rules that decide which tool calls run, which ask the user first, and which are refused.
 
-`policy` applies the rules to a call and knows what a run may touch, `arguments` checks what its
-arguments name, `site_rules` reads addresses and the rules of a user or a site, `grants` keeps the
-user's answers.
+`policy` applies the rules to a call, `arguments` checks what its arguments name, `hosts` reads
+network addresses, `scope` knows what a run may touch, `site_rules` reads the rules of a user or a
+site, `grants` keeps the user's answers.
 """
 
 from app.agent.policy.grants import Grant, Grants, Refusal, exact, fingerprint
-from app.agent.policy.policy import DEFAULTS, Judgement, Policy, Rule, Touch
+from app.agent.policy.judgements import Judgement, Rule, Touch
+from app.agent.policy.policy import DEFAULTS, Policy
 from app.agent.policy.scope import NO_SCOPE, Scope
 
 __all__ = [

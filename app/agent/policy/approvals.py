@@ -21,7 +21,8 @@ from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy.grants import Grants, exact, fingerprint
-from app.agent.policy.policy import Judgement, Policy, Rule, Touch
+from app.agent.policy.judgements import Judgement, Rule, Touch
+from app.agent.policy.policy import Policy
 from app.agent.policy.scope import NO_SCOPE, Scope
 from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
@@ -114,6 +115,7 @@ class Verdict:
     """The decision whether a call may run, and exactly which call it applies to.
 
     Attributes:
+        granted: Whether the call may run.
         error: Why the call may not run, for the model; also shown to the user if `told` is empty.
         remedy: What the model should do instead.
         allowed: The fingerprint of the call that was allowed; "" if none was.

@@ -28,9 +28,10 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from app.agent.policy import site_rules
-from app.agent.policy.policy import Judgement, Rule, Touch, strictest
+from app.agent.policy.hosts import AmbiguousHost, parse_host
+from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import AmbiguousHost, Sizes, parse_host
+from app.agent.policy.site_rules import Sizes
 from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
@@ -93,6 +94,7 @@ class Piece:
     """One text, number, list or table in the arguments of a call.
 
     Attributes:
+        value: The value itself.
         where: Its place in the arguments, e.g. "files[2].name".
         argument: Name of the top-level argument that contains it.
         keys: All keys on the path to it, the argument first; empty if the value is a table's key.

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from app.agent.policy.policy import Touch
+from app.agent.policy.judgements import Touch
 from app.imaging.types import ImageRef
 from app.tools.api import ToolSpec
 
