@@ -16,7 +16,8 @@ from typing import Any, Literal, cast
 from app.agent.llm.base import Call, ModelEvent, Reasoning, Text, Tokens
 from app.agent.llm.endpoint import Bounds
 from app.agent.llm.failures import Endpoint, cut_off_answer, oversized_answer, unreadable_answer
-from app.agent.llm.schema_calls import SchemaReader, parse_arguments
+from app.agent.llm.repair import parse_arguments
+from app.agent.llm.schema_calls import SchemaReader
 from app.agent.llm.text_calls import TextCalls
 from app.agent.messages import ToolCall
 

@@ -20,7 +20,7 @@ from itertools import product
 from typing import Any, cast
 
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
-from app.agent.llm.schema_calls import parse_arguments, parse_json
+from app.agent.llm.repair import parse_arguments, parse_json
 from app.agent.messages import Message, ToolCall
 
 MAX_BUFFERED = 64_000

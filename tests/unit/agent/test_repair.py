@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.llm.schema_calls import parse_arguments
+from app.agent.llm.repair import parse_arguments
 
 _LOOKALIKES = "\"'{}[]:,\\/#*“”‘’\n\t a1"
 # Marks that structure JSON and its look-alikes are frequent, so that strings look like JSON.
