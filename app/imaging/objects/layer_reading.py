@@ -40,6 +40,7 @@ from app.imaging.files import sources
 from app.imaging.findings import Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.graphics import ellipse_corners, point_tuples
+from app.imaging.objects.label_volumes import read_labels_frame
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target, frame_target, image_references, refusal
 from app.imaging.objects.segmentation import RESAMPLED, read_segmentation, read_segmentation_frame
@@ -291,6 +292,8 @@ def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerF
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
     frame = frame_target(target, index)
+    if instance.kind == "volume":
+        return read_labels_frame(instance, frame.grid, frame.shape)
     if instance.content is Content.SEGMENTATION:
         return read_segmentation_frame(instance, frame)
     annotations = _annotations_header(instance)

@@ -13,8 +13,9 @@ from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, check, endpoint_url
 from app.errors import SightlineError, UsageError
+from app.paths import shipped_table
 from app.secrets import Secrets, key_name
-from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
+from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, ToolForm, bounds
 from app.tools.api import CancelToken
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
@@ -42,16 +43,7 @@ PROVIDERS: tuple[tuple[Kind, str], ...] = (
     ("anthropic", "Anthropic"),
 )
 
-ABOUT: dict[Kind, str] = {
-    "offline": "Fixed rules choose the tools and put their results into words. "
-    "It is not a language model; it always works.",
-    "local": "Sightline starts a language model from a file on this computer, in a process of its "
-    "own, and stops it again. Loading can take half a minute.",
-    "openai": "OpenAI itself, or a server that speaks its language: vLLM, Ollama, LM Studio, "
-    "llama.cpp and others, here or in your network.",
-    "azure": "A model that your organisation deployed in Azure.",
-    "anthropic": "Claude, through Anthropic's own API.",
-}
+ABOUT: dict[Kind, str] = shipped_table("providers")
 
 TOOL_FORMS = (
     ("auto", "Automatic"),
@@ -313,6 +305,9 @@ class ModelPage(SettingsPage):
             self._show_text(report.lines[-1], "error")
         self.steps.set_plain("\n".join(steps))
         self.steps.setVisible(bool(steps))
+        if self.form is not None and report.form != "auto":
+            self.form.remember(report.form)
+            self.edited.emit()
 
     def _offer_models(self, names: tuple[str, ...]) -> None:
         form = self.form
@@ -395,6 +390,10 @@ class ProviderForm(QWidget):
         """Return the entered settings; a price that is not a number counts as unknown."""
         entered = {name: read() for name, read in self._readers.items()}
         return self._kept.model_copy(update=entered)
+
+    def remember(self, form: ToolForm) -> None:
+        """Remember, with the other settings, how a test found the entered model to call tools."""
+        self._kept = self.fields().tested(form)
 
     def missing(self) -> str:
         """Return a sentence that says what is still to be entered; "" if nothing is."""
