@@ -164,7 +164,11 @@ class XRayPhraseGrounding:
             f"grounding-{context.call_id}",
         )
         shown_picture = (
-            (Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref),)
+            (
+                Artifact(
+                    picture, "image", "Phrase grounding", f"Looked for: “{phrase}”", snapshot.ref
+                ),
+            )
             if picture
             else ()
         )
