@@ -22,26 +22,28 @@ def word_tables(name: str) -> dict[str, str]:
     return dict(re.findall(r"^\[([\w ]+)\]\n([^\[]+)", text, re.MULTILINE))
 
 
-_GROUPS = {
+GROUPS = {
     name: frozenset(keywords.split())
     for name, keywords in word_tables("confidentiality_profile.txt").items()
 }
-PERSONS = _GROUPS["PERSONS"]
+"""The groups of the profile, as follows."""
+
+PERSONS = GROUPS["PERSONS"]
 """Names of people: their parts are looked for elsewhere as well."""
 
-NUMBERS = _GROUPS["NUMBERS"]
+NUMBERS = GROUPS["NUMBERS"]
 """Ids, numbers, places, organisations: their words and numbers are looked for elsewhere as well."""
 
-TEXTS = _GROUPS["TEXTS"]
+TEXTS = GROUPS["TEXTS"]
 """Free text: its words are looked for elsewhere, except for those that identify nobody."""
 
-DATES = _GROUPS["DATES"]
+DATES = GROUPS["DATES"]
 """Dates: looked for elsewhere in every notation."""
 
-UIDS = _GROUPS["UIDS"]
+UIDS = GROUPS["UIDS"]
 """UIDs: these are removed wherever they stand, whatever they belong to."""
 
-REST = _GROUPS["REST"]
+REST = GROUPS["REST"]
 """Times, codes, sequences, labels: removed under their names. Their values ("Heart", "101500",
 "Iodine") are ordinary words and numbers: only uncommon words are looked for elsewhere."""
 

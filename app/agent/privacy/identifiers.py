@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain, permutations
+from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
 from app.agent.privacy import confidentiality_profile as basic_profile
@@ -31,6 +31,8 @@ _ORDINARY = frozenset("Arbitrary Impressions LabelText MAC Originator TextString
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
+_NO_TEXTS = ("PERSONS", "NUMBERS", "DATES", "UIDS", "REST")
+
 _LETTERS = r"(?:[^\W\d_][\u0300-\u036f]*)+"
 _TOKEN = re.compile(rf"\d+|{_LETTERS}")
 _CAMEL = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de])")
@@ -42,25 +44,21 @@ _PARTS = re.compile(r"[\^\s,;/()]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CALLED = re.compile(
-    r"\b(?:ext|tel|phone|pager|room|zimmer|nr|no|id|mrn|case|fall|kv|pin|bed|bett)\W{0,3}(\d{4,5})\b",
-    re.IGNORECASE,
+    r"\b(?i:ext|tel|phone|pager|room|zimmer|nr|no|id|mrn|case|fall|pin|bed|bett)\W{0,3}(\d{4,5})\b"
 )
 """What short numbers in free text belong to where they are ids or extensions."""
-_NUMBERED = re.compile(r"[^\W_]*\d{4,}[^\W_]*[^\W\d_][^\W_]*|[^\W\d_][^\W_]*[-_. ]?\d{4,}")
+_LONG_NUMBER = re.compile(r"\d(?:[-\s()/]{0,3}\d){5,15}")
+_NUMBERED = re.compile(
+    r"\w+://\S+|[^\W_]*\d{4,}[^\W_]*[^\W\d_][^\W_]*|[^\W\d_][^\W_]*[-_. ]?\d{4,}"
+    r"|\b[^\W\d_]['\u2019][^\W\d_]{3,}"
+)
+"""Addresses, words with long numbers, and names like O'Brien."""
 _MIN_WORD = 3
 _MIN_ID = 4
-_MIN_NUMBER = 6  # digits in free text
-_MIN_JOINED = 7  # digits of a number that is found with anything between them
+_MIN_JOINED = 7  # characters of a number that is found with anything between them
 _WHOLE = 5  # words of a text that is found as a whole; a shorter one fits anybody
 _MOST_PARTS = 8
 _MOST_TOKENS = 12
-_MONTHS = tuple(
-    """
-    jan|ene|gen feb|f[ée]v mar|mär|maer|mrz apr|avr|abr may|mai|mag jun|jui(?=n)|giu
-    jul|jui(?=l)|lug aug|ao[ûu]|ago sep|set|sett oct|okt|ott|out nov de[cz]|déc|dic
-    """.split()  # noqa: SIM905
-)
-"""Beginnings of months in English, German, French, Italian, Spanish and Portuguese."""
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
 _UNSEEN = re.compile(
@@ -92,7 +90,7 @@ def is_telling(key: str) -> bool:
     return (
         _is_private(key)
         or _names_one(attribute_of(key))
-        or _normal(attribute_of(key)) in _distinctive()
+        or _normal(attribute_of(key)) in _profile("UIDS", "REST")
     )
 
 
@@ -127,7 +125,7 @@ def is_prose(key: str) -> bool:
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_KEYS["PROSE"]):
         return True
-    return name in _texts() and not _names_one(attribute)
+    return name in _profile(*_NO_TEXTS) and not _names_one(attribute)
 
 
 def smoothed(text: str) -> str:
@@ -174,7 +172,7 @@ class Identifiers:
         self._owners: dict[str, set[int]] = {}
         self._weak: set[str] = set()
         self._joined: set[str] = set()
-        self._initials: dict[int, set[str]] = {}
+        self._initials: dict[int, str] = {}
         self._patterns: set[str] = set()
         # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
         kinds = ("NFC", "NFKC")
@@ -182,9 +180,8 @@ class Identifiers:
         for owner, value in enumerate(sorted(known)):
             self._take_value(value.strip(), owner)
         for owner, text in enumerate(sorted(set(prose)), start=len(known)):
-            self._take_prose(text.strip(), owner)
-        self._starts = {key[:_MIN_WORD] for key in self._owners}
-        self._longest = max(map(len, self._owners), default=0)
+            self._take_prose(text, owner)
+        self._starts = {key[:length] for key in self._owners for length in (1, 2, 3)}
         # The longest first, so that no part of a name is left beside what was removed.
         ordered = sorted(self._patterns, key=lambda item: (-len(item), item))
         self.pattern = re.compile("|".join(ordered), re.IGNORECASE) if ordered else None
@@ -195,12 +192,9 @@ class Identifiers:
 
     def without(self, text: str, mark: str) -> str:
         """Return a text with `mark` in place of each identifier."""
-        if not self._owners:
-            return text
-        tokens = list(_tokens(text))
         made: list[str] = []
         copied = 0
-        for start, end in self._places(text, tokens):
+        for start, end in self._places(text, list(_tokens(text))) if self._owners else ():
             made += (text[copied:start], mark)
             copied = end
         return "".join([*made, text[copied:]])
@@ -216,74 +210,52 @@ class Identifiers:
         self._take_ids(value, owner)
 
     def _take_name(self, name: str, owner: int) -> None:
-        parts = [_letters(part) for part in _PARTS.split(name)]
-        parts = [part for part in parts if part and part[0]]
+        parts = [part for part in map(_letters, _PARTS.split(name)) if part]
         for part in parts:
             self._add("".join(part), owner, joined=False)
             for word in part:
                 if len(word) >= _MIN_WORD or len(parts) > 1:
                     self._add(word, owner)
-                self._initials.setdefault(owner, set()).add(word[0])
+                self._initials[owner] = self._initials.get(owner, "") + word[0].upper()
         whole = ["".join(part) for part in parts]
-        if len(whole) > 1 and _digits(name):
-            self._add(_squashed(name), owner, joined=True)
         if 1 < len(whole) <= _MOST_PARTS and not all(map(_is_generic, whole)):
             for order in (*permutations(whole[:3]), *permutations(whole[:2]), whole, whole[::-1]):
                 self._add("".join(order), owner, joined=True)
 
     def _take_prose(self, text: str, owner: int) -> None:
-        pieces = list(
-            chain.from_iterable(_CAMEL.split(item) for item in re.split(r"[\W\d_]+", text))
-        )
-        words = [folded(word) for word in pieces if len(word) >= _MIN_WORD]
+        words = [word for _, _, word in _tokens(text) if len(word) >= _MIN_WORD and word.isalpha()]
         rare = [word for word in words if not _is_generic(word) and not is_common(word)]
         for word in rare:
             self._add(word, owner)
-        for item in re.findall(r"\w+(?:['\u2019-]\w+)+", text):
-            joined = "".join(_letters(item))
-            if not is_common(joined) and not all(map(is_common, _letters(item))):
-                self._add(joined, owner)
-        whole = _squashed(text)
         if rare or len(words) >= _WHOLE:
-            self._add(whole, owner, joined=True)
-        for digits in chain(_CALLED.findall(text), re.findall(rf"\d{{{_MIN_NUMBER},}}", text)):
-            self._take_ids(digits, owner)
-        for number in re.findall(r"\+?[\s(]*\d(?:[-\s()/]{0,3}\d){6,15}", text):
+            self._add(_squashed(text), owner, joined=True)
+        for number in chain(_CALLED.findall(text), _LONG_NUMBER.findall(text)):
             self._take_ids(number, owner)
-        for item in chain(_NUMBERED.findall(text), re.findall(r"\w+://\S+", text)):
+        for item in _NUMBERED.findall(text):
             self._add(_squashed(item), owner, joined=True)
-        for name in _names_in(text):
+        for name in chain.from_iterable(_name_pattern().findall(text)):
             self._take_name(name, owner)
 
     def _take_ids(self, value: str, owner: int) -> None:
         """Take what has digits in it: as a whole, in parts, its numbers with and without zeros."""
         chunks = [_squashed(chunk) for chunk in re.findall(r"[^\W_]+", value)][:_MOST_PARTS]
-        if not any(map(_digits, chunks)):
-            return
-        for first in range(len(chunks)):
-            for last in range(first + 1, len(chunks) + 1):
-                joined = "".join(chunks[first:last])
-                whole = last - first == len(chunks)
-                if (
-                    len(joined) >= (_MIN_ID if whole else _MIN_JOINED)
-                    and _digits(joined) >= _MIN_ID
-                ):
-                    self._add(joined, owner, joined=len(joined) >= _MIN_JOINED)
-        for chunk in chunks:
-            if _digits(chunk) >= _MIN_WORD and not chunk.isdigit():
-                self._add(chunk, owner, joined=len(chunk) >= _MIN_NUMBER)
-        every = "".join(re.findall(r"\d", value))
-        for digits in (*re.findall(r"\d+", value), every if len(every) >= _MIN_JOINED else ""):
-            for form in (digits, digits.lstrip("0")):
-                if len(form) >= _MIN_ID and not (len(form) == _MIN_ID and _YEAR.fullmatch(form)):
-                    self._add(form, owner, joined=len(form) >= _MIN_JOINED)
+        runs = re.findall(r"\d+", value)
+        whole = "".join(chunks)
+        if runs and len(whole) >= _MIN_ID and not whole.isdigit():
+            self._add(whole, owner, joined=True)
+        joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
+        for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
+            # "123A" counts, 123 and the year in a number do not.
+            enough = _digits(key) >= (_MIN_ID if key.isdigit() else _MIN_WORD)
+            if enough and len(key) >= _MIN_ID and not _YEAR.fullmatch(key):
+                self._add(key, owner, joined=len(key) >= _MIN_JOINED)
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
         """Add a key. `joined`: whether it is found also with spaces in it; None for a word."""
-        short = len(key) == 2 and key.isascii() and key.isalpha()
-        if len(key) < _MIN_WORD and not (short and joined is None):
+        short = len(key) < _MIN_WORD
+        if (short and (joined is not None or not re.fullmatch("[a-z]{2}", key))) or not key:
             return
-        if not joined and not _digits(key):
+        if not joined and key.isalpha():
             if _is_generic(key):
                 return
             if short or is_common(key):
@@ -294,87 +266,75 @@ class Identifiers:
 
     def _places(self, text: str, tokens: list[_Token]) -> Iterator[tuple[int, int]]:
         """Yield where identifiers stand, those of one value side by side as one."""
-        hits: list[_Hit] = []
+        groups: list[list[_Hit]] = []
         at = 0
         while at < len(tokens):
             hit = self._longest_at(text, tokens, at)
             at = hit.last + 1 if hit else at + 1
-            if hit:
-                hits.append(hit)
-        groups: list[list[_Hit]] = []
-        for hit in hits:
-            beside = bool(groups) and self._beside(text, tokens, groups[-1][-1], hit)
-            if beside:
+            if hit and groups and self._beside(text, tokens, groups[-1][-1], hit):
                 groups[-1].append(hit)
-            else:
+            elif hit:
                 groups.append([hit])
         for group in groups:
-            alone = len(group) == 1 and group[0].key in self._weak
-            first, last = group[0].first, group[-1].last
-            if alone and not self._is_name(text, tokens, group[0]):
-                continue
-            owners = set.union(*(self._owners[hit.key] for hit in group))
-            letters = set[str]().union(*(self._initials.get(owner, ()) for owner in owners))
-            while first and _is_initial(text, tokens, first - 1, first, letters):
-                first -= 1
-            while last + 1 < len(tokens) and _is_initial(text, tokens, last + 1, last, letters):
-                last += 1
-            yield tokens[first].start, tokens[last].end
+            if len(group) > 1 or self._is_name(text, tokens, group[0]):
+                start, end = tokens[group[0].first][0], tokens[group[-1].last][1]
+                owners = set.union(*(self._owners[hit.key] for hit in group))
+                letters = "".join(self._initials.get(owner, "") for owner in owners)
+                yield _with_initials(text, start, end, letters) if letters else (start, end)
 
     def _longest_at(self, text: str, tokens: list[_Token], at: int) -> _Hit | None:
         joined, wide, found = "", False, None
         for last in range(at, min(at + _MOST_TOKENS, len(tokens))):
+            start, _, word = tokens[last]
             if last > at:
-                gap = text[tokens[last - 1].end : tokens[last].start]
-                ending = gap in ("'", "\u2019") and tokens[last].word in ("s", "es")
+                gap = text[tokens[last - 1][1] : start]
+                ending = gap in ("'", "\u2019") and word in ("s", "es")
                 if ending or not _GAP.fullmatch(gap):
                     break
                 wide = wide or not _TIGHT.fullmatch(gap)
-            joined += tokens[last].word
-            if len(joined) > self._longest + 2:
-                break
-            if len(joined) >= _MIN_WORD and joined[:_MIN_WORD] not in self._starts:
+            joined += word
+            if joined[:3] not in self._starts:
                 break
             key = next((form for form in _stems(joined, _MIN_ID) if form in self._owners), "")
-            single = last == at
-            if key and (single or key in self._joined or not (wide or key.isdigit())):
+            if key and (last == at or key in self._joined or not (wide or key.isdigit())):
                 found = _Hit(at, last, key)
         return found
 
     def _beside(self, text: str, tokens: list[_Token], one: _Hit, two: _Hit) -> bool:
         """Return whether two words of one value stand side by side."""
-        gap = text[tokens[one.last].end : tokens[two.first].start]
+        gap = text[tokens[one.last][1] : tokens[two.first][0]]
         near = _GAP.fullmatch(gap) and not _ENDED.search(gap)
         return bool(near) and not self._owners[one.key].isdisjoint(self._owners[two.key])
 
     def _is_name(self, text: str, tokens: list[_Token], hit: _Hit) -> bool:
-        """Return whether a common word stands as a name does: "Mrs. White", "Does White have".
+        """Return whether a word stands as a name does: "Mrs. White", "Does White have".
 
-        A capital at the beginning of a sentence says so only before a comma, a verb and the like.
+        One that is not common always does. A capital at the beginning of a sentence says so only
+        before a comma, a verb and the like.
         """
-        start, end = tokens[hit.first].start, tokens[hit.last].end
+        start, end = tokens[hit.first][0], tokens[hit.last][1]
+        if hit.key.isdigit() and len(hit.key) < _MIN_JOINED:
+            return not re.search(r"\d\.$", text[max(0, start - 2) : start])  # of 0.4711
+        if hit.key not in self._weak:
+            return True
         written = text[start:end]
         if len(hit.key) < _MIN_WORD:
-            return written[0].isupper() and (written.istitle() or written.isupper())
-        before = tokens[hit.first - 1] if hit.first else None
-        title = text[before.start : before.end] if before and start - before.end <= 2 else ""
-        if before and before.word in _table("names.txt", "TITLES") and not title.isupper():
+            return written.istitle() or written.isupper()
+        before = re.search(rf"({_LETTERS})\.?\s?$", text[max(0, start - 12) : start])
+        title = before[1] if before else ""
+        if title and not title.isupper() and _fold(title) in _table("names.txt", "TITLES"):
             return True
         after = text[end : end + 2].lower()
         if after in ("'s", "\u2019s"):
             return True
-        if not written[0].isupper():
-            return False
-        if not _BEGINS.search(text[max(0, start - 8) : start]):
-            return True
-        following = tokens[hit.last + 1].word if hit.last + 1 < len(tokens) else ""
+        if not written[0].isupper() or not _BEGINS.search(text[max(0, start - 8) : start]):
+            return written[0].isupper()
+        following = tokens[hit.last + 1][2] if hit.last + 1 < len(tokens) else ""
         return after[:1] in ("", *",:;^") or following in _table("names.txt", "VERBS")
 
 
-class _Token(NamedTuple):
-    start: int
-    end: int
-    word: str
+_Token = tuple[int, int, str]
+"""Where a word begins and ends, and the word as `folded` writes it."""
 
 
 class _Hit(NamedTuple):
@@ -387,11 +347,9 @@ def _tokens(text: str) -> Iterator[_Token]:
     """Yield the words and numbers of a text; "DoeJohn" and "X17" are two."""
     for found in _TOKEN.finditer(text):
         word, at = found[0], found.start()
-        if word.isdigit() or word.islower() or word.isupper():
-            yield _Token(at, found.end(), _fold(word))
-            continue
-        for piece in _CAMEL.split(word):
-            yield _Token(at, at + len(piece), _fold(piece))
+        simple = word.islower() or word.isdigit() or word.isupper()
+        for piece in (word,) if simple else _CAMEL.split(word):
+            yield at, at + len(piece), _fold(piece)
             at += len(piece)
 
 
@@ -415,15 +373,11 @@ def _is_generic(word: str) -> bool:
     return word in _table("names.txt", "TITLES", "PARTICLES", "GENERIC", "SHORT")
 
 
-def _is_initial(
-    text: str, tokens: list[_Token], at: int, beside: int, letters: Iterable[str]
-) -> bool:
-    one, two = sorted((tokens[at], tokens[beside]))
-    return (
-        tokens[at].word in letters
-        and text[tokens[at].start].isupper()
-        and re.fullmatch(r"[.\s,^_-]{0,2}", text[one.end : two.start]) is not None
-    )
+def _with_initials(text: str, start: int, end: int, letters: str) -> tuple[int, int]:
+    """Return where a name begins and ends with the initials beside it: "F. X. Doe", "Doe, J."."""
+    ahead = re.search(rf"(?:\b[{letters}]\.?[\s-]?)+$", text[max(0, start - 12) : start])
+    behind = re.match(rf"(?:[\s,]{{1,2}}[{letters}]\b\.?)+", text[end : end + 12])
+    return start - len(ahead[0] if ahead else ""), end + len(behind[0] if behind else "")
 
 
 def _letters(part: str) -> list[str]:
@@ -431,7 +385,7 @@ def _letters(part: str) -> list[str]:
 
 
 def _squashed(text: str) -> str:
-    return "".join(token.word for token in _tokens(text))
+    return "".join(word for _, _, word in _tokens(text))
 
 
 def _digits(text: str) -> int:
@@ -447,28 +401,24 @@ def _unspaced(name: str) -> Iterator[str]:
 
 
 @cache
-def _name_pattern() -> Callable[[str], list[tuple[str, ...]]]:
+def _name_pattern() -> re.Pattern[str]:
+    """Return what finds the people and places in a text: "Dr. Bell", "Mother: Grace Stone"."""
     tables = basic_profile.word_tables("names.txt")
     called = "|".join((tables["TITLES"] + tables["RELATIVES"]).split())
     places = "|".join(tables["PLACES"].split())
     names = r"((?:[A-Z\u00c0-\u00de][\w'\u2019.-]*\s?){1,3})"
-    return re.compile(
-        rf"\b(?i:{called})\b[.:,\s]{{1,3}}{names}|{names}(?<=\s)(?i:{places})\b"
-    ).findall
-
-
-def _names_in(text: str) -> Iterator[str]:
-    """Yield what a text calls a person or a place: "Dr. Bell", "Mother: Grace Stone"."""
-    yield from (name for names in _name_pattern()(text) for name in names if name)
+    return re.compile(rf"\b(?i:{called})\b[.:,\s]{{1,3}}{names}|{names}(?<=\s)(?i:{places})\b")
 
 
 def _dates(year: str, month: str, day: str) -> Iterator[str]:
     """Yield notations of a date, with and without zeros, with the month as a number or a word."""
     if not 1 <= int(month) <= 12:
         return
+    tables = basic_profile.word_tables("names.txt")
+    months = tables["MONTHS"].splitlines()[int(month) - 1].split()
     m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"
     gap = r"(?:\s?[-/.]\s?|\s)"
-    name = rf"(?:{_MONTHS[int(month) - 1]})[^\W\d_]*\.?"
+    name = rf"(?:{months[0]})[^\W\d_]*\.?"
     for form in (
         rf"{year}{month}{day}",
         rf"{day}{month}{short}",
@@ -481,8 +431,7 @@ def _dates(year: str, month: str, day: str) -> Iterator[str]:
         rf"{year},?[\s-]{name}[\s-]{d}",
     ):
         yield rf"(?<!\d){form}(?!\d)"
-    names = basic_profile.word_tables("names.txt")["MONTHS"].split("|")[int(month) - 1].split()
-    named = rf"(?:{'|'.join(chain(names, (item[:3] for item in names)))})"
+    named = rf"(?:{'|'.join(chain(months[1:], (item[:3] for item in months[1:])))})"
     yield rf"(?<!\d){d}(?:st|nd|rd|th)?\.?\s(?:of\s)?{named}\b"
     yield rf"\b{named}\.?\s{d}(?:st|nd|rd|th)?(?![\d.])"
 
@@ -499,19 +448,7 @@ def _normal(key: str) -> str:
 
 
 @cache
-def _profile() -> frozenset[str]:
-    """Return the names that the confidentiality profile removes. Made when first asked for."""
-    return frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))
-
-
-@cache
-def _texts() -> frozenset[str]:
-    """Return the names of free text."""
-    return frozenset(map(_normal, basic_profile.TEXTS))
-
-
-@cache
-def _distinctive() -> frozenset[str]:
-    """Return the names whose values identify wherever else they stand."""
-    telling = (basic_profile.NUMBERS, basic_profile.PERSONS, basic_profile.DATES)
-    return _texts().union(*(map(_normal, group) for group in telling))
+def _profile(*without: str) -> frozenset[str]:
+    """Return the names that the confidentiality profile removes, but for groups of them."""
+    left_out = frozenset(_ORDINARY).union(*(basic_profile.GROUPS[name] for name in without))
+    return frozenset(map(_normal, basic_profile.PROFILE - left_out))
