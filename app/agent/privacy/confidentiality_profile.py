@@ -50,38 +50,26 @@ REST = GROUPS["REST"]
 PROFILE = PERSONS | NUMBERS | TEXTS | DATES | UIDS | REST
 """All of them."""
 
-_TEXT_VRS = frozenset(("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"))
+_TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 
 
+@lru_cache(maxsize=4096)
 def is_coded(key: str) -> bool:
     """Return whether values under this key may leave this machine only where a list has them.
 
     That holds for each attribute of a text VR, by its keyword, and for the keys of `code_lists`.
     """
-    return key in _codes() or _is_text(key)
+    from pydicom.datadict import dictionary_VR, tag_for_keyword
+
+    tag = tag_for_keyword(key) if key[:1].isupper() else None
+    return key in _codes() or (tag is not None and dictionary_VR(tag) in _TEXT_VRS)
 
 
 def is_code(key: str, value: str) -> bool:
     """Return whether a value, or each of its words, is in the code list of this attribute."""
     codes = _codes().get(key, frozenset[str]())
-    return all(
-        _squashed(one) in codes
-        or all(word.upper() in codes for word in re.findall(r"[^\W_]+", one))
-        for one in value.strip().split("\\")
-        if one.strip()
-    )
-
-
-@lru_cache(maxsize=4096)
-def _is_text(keyword: str) -> bool:
-    from pydicom.datadict import dictionary_VR, tag_for_keyword
-
-    tag = tag_for_keyword(keyword) if keyword[:1].isupper() else None
-    return tag is not None and dictionary_VR(tag) in _TEXT_VRS
-
-
-def _squashed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).upper()
+    values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
+    return all("".join(words) in codes or codes.issuperset(words) for words in values if words)
 
 
 @cache

@@ -205,7 +205,9 @@ class Identifiers:
             self._patterns.update(_dates(*date.groups()))
         for group in value.split("="):
             if _NO_SPACES.search(group):
-                self._patterns.update(_unspaced(group))
+                parts = [re.escape(part) for part in _PARTS.split(group) if part]
+                joined = (r"[\W_]{0,3}".join(order) for order in (parts, parts[::-1]))
+                self._patterns.update(joined, (part for part in parts if len(part) > 1))
             self._take_name(group, owner)
         self._take_ids(value, owner)
 
@@ -246,8 +248,7 @@ class Identifiers:
         joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
         for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
             # "123A" counts, 123 and the year in a number do not.
-            enough = _digits(key) >= (_MIN_ID if key.isdigit() else _MIN_WORD)
-            if enough and len(key) >= _MIN_ID and not _YEAR.fullmatch(key):
+            if len(key) >= _MIN_ID and sum(map(str.isdigit, key)) > 2 and not _YEAR.fullmatch(key):
                 self._add(key, owner, joined=len(key) >= _MIN_JOINED)
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
@@ -269,11 +270,16 @@ class Identifiers:
         groups: list[list[_Hit]] = []
         at = 0
         while at < len(tokens):
-            hit = self._longest_at(text, tokens, at)
+            hit = self._longest_at(text, tokens, at) if tokens[at][2][:3] in self._starts else None
             at = hit.last + 1 if hit else at + 1
-            if hit and groups and self._beside(text, tokens, groups[-1][-1], hit):
-                groups[-1].append(hit)
-            elif hit:
+            if hit is None:
+                continue
+            before = groups[-1][-1] if groups else hit
+            gap = text[tokens[before.last][1] : tokens[hit.first][0]]
+            near = before is not hit and _GAP.fullmatch(gap) and not _ENDED.search(gap)
+            if near and not self._owners[before.key].isdisjoint(self._owners[hit.key]):
+                groups[-1].append(hit)  # of one value, side by side
+            else:
                 groups.append([hit])
         for group in groups:
             if len(group) > 1 or self._is_name(text, tokens, group[0]):
@@ -299,12 +305,6 @@ class Identifiers:
             if key and (last == at or key in self._joined or not (wide or key.isdigit())):
                 found = _Hit(at, last, key)
         return found
-
-    def _beside(self, text: str, tokens: list[_Token], one: _Hit, two: _Hit) -> bool:
-        """Return whether two words of one value stand side by side."""
-        gap = text[tokens[one.last][1] : tokens[two.first][0]]
-        near = _GAP.fullmatch(gap) and not _ENDED.search(gap)
-        return bool(near) and not self._owners[one.key].isdisjoint(self._owners[two.key])
 
     def _is_name(self, text: str, tokens: list[_Token], hit: _Hit) -> bool:
         """Return whether a word stands as a name does: "Mrs. White", "Does White have".
@@ -386,18 +386,6 @@ def _letters(part: str) -> list[str]:
 
 def _squashed(text: str) -> str:
     return "".join(word for _, _, word in _tokens(text))
-
-
-def _digits(text: str) -> int:
-    return sum(map(str.isdigit, text))
-
-
-def _unspaced(name: str) -> Iterator[str]:
-    """Yield patterns for a name in a script without spaces."""
-    parts = [re.escape(part) for part in _PARTS.split(name) if part]
-    for order in (parts, parts[::-1]):
-        yield r"[\W_]{0,3}".join(order)
-    yield from (part for part in parts if len(part) > 1)
 
 
 @cache

@@ -19,8 +19,6 @@ from app.agent.privacy.confidentiality_profile import is_code, is_coded
 from app.agent.privacy.identifiers import (
     Identifiers,
     attribute_of,
-    folded,
-    is_common,
     is_identifying,
     is_prose,
     is_telling,
@@ -78,9 +76,9 @@ _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 _VALUES = ("value", "Value", "values")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _TITLED = re.compile(
-    r"(?<![\w])((?i:(?:mrs?|ms|miss|mme|dr|prof|professor|doctor|herrn?|frau|nurse)\b\.?|(?:hr|fr)\.)"
-    r"(?:\s(?i:dr|prof|med)\b\.?)*\s{0,2})((?:v[ao]n\s|de[rn]?\s)*[A-Z\u00c0-\u00de][\w'\u2019-]+"
-    r"(?:\s[A-Z\u00c0-\u00de][\w'\u2019-]+)?)"
+    r"\b((?:[Mm](?:r|rs|s|me)|Miss|[Dd]r|DR(?=\.)|[Pp]rof|Professor|Doctor|Herrn?|Frau|Nurse|[HF]r(?=\.))"
+    r"\b\.?(?:\s(?:[Dd]r|[Pp]rof|med)\b\.?)*\s{0,2})(?:v[ao]n\s|de[rn]?\s)*[A-Z\u00c0-\u00de]"
+    r"[\w'\u2019-]+(?:\s[A-Z\u00c0-\u00de][a-z\u00df-\u00ff][\w'\u2019-]+)?"
 )
 """A person who is called by a title, whoever it is."""
 
@@ -180,10 +178,9 @@ class Redactor:
             text = _STATED.sub(rf"\1\2{REMOVED}", text)
         if "@" in text:
             text = _without(_MAIL, text, REMOVED)
-        text = _TITLED.sub(_untitled, text)
         if self._wanted.pattern:
             text = _without(self._wanted.pattern, text, REMOVED)
-        return self._wanted.without(text, REMOVED)
+        return _TITLED.sub(rf"\1{REMOVED}", self._wanted.without(text, REMOVED))
 
     def value(self, value: Any, key: str = "") -> Any:
         """Return a JSON value with identifiers removed at any depth.
@@ -415,19 +412,9 @@ def _unescaped(text: str) -> str:
 def _undumped(match: re.Match[str]) -> str:
     """Return a line of a dump, "(0010,0010) PN [...]", without its value if that is identifying."""
     key = attribute_of(match[1])
-    value = re.search(r"[\[:=]\s*['\"]?([^\[:='\"]*?)['\"\]]*\s*$", match[0])
-    free = is_coded(key) and not (value and is_code(key, value[1]))
+    value = re.split(r"[\[:=]", match[0])[-1].strip(" '\"]")
+    free = is_coded(key) and not is_code(key, value)
     return f"{match[1]} {REMOVED}" if free or is_identifying(match[1]) else match[0]
-
-
-def _untitled(match: re.Match[str]) -> str:
-    """Return a title without the name behind it. "MR", "MS" and "DR" are modalities, not titles."""
-    title, *more = match[1].split()
-    if (title.isupper() and title != "DR.") or title in ("miss", "nurse", "doctor", "professor"):
-        return match[0]
-    first, *rest = re.split(r"(\s)", match[2])
-    kept = "".join(rest) if rest and is_common(folded(rest[-1])) and not more else ""
-    return f"{match[1]}{REMOVED}{kept}" if first else match[0]
 
 
 def _files_of(call: ToolCall) -> dict[str, Any]:

@@ -21,22 +21,13 @@ from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, Picture
 from app.agent.policy.approvals import ask
-from app.agent.privacy.confidentiality_profile import (
-    DATES,
-    NUMBERS,
-    PERSONS,
-    PROFILE,
-    UIDS,
-    is_code,
-    is_coded,
-)
+from app.agent.privacy import confidentiality_profile as profile
 from app.agent.privacy.consents import Consents, consent_request
 from app.agent.privacy.model_pictures import ShownPictures, make_pictures, may_send
 from app.agent.request import RunRequest, make_folder
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
 """The shortest id that is searched for: one of four digits may as well be a number of pixels."""
-_LETTER = re.compile(r"[^\W\d_]")
 _LONG_ARC = re.compile(r"\d{8,}")
 _LOCAL_WAIT_S = 2.0
 _LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
@@ -60,23 +51,18 @@ def known_of(headers: Iterable[tuple[str, str]]) -> Known:
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
-        if keyword in PERSONS or keyword in DATES:
+        if keyword in profile.PERSONS or keyword in profile.DATES:
             identifiers.update(_values(whole))
-        elif keyword in NUMBERS:
+        elif keyword in profile.NUMBERS:
             identifiers.update(value for value in _values(whole) if not _DECIMAL.fullmatch(value))
-        elif keyword in UIDS:
+        elif keyword in profile.UIDS:
             # Whole ones are removed wherever they stand; people type the end of one.
             texts.update(_LONG_ARC.findall(whole))
-        elif _is_free_text(keyword):
-            texts.update(value for value in whole.split("\\") if _LETTER.search(value))
-        elif is_coded(keyword) and not is_code(keyword, whole):
+        elif keyword in profile.PROFILE or keyword == "TextValue" or not keyword[:1].isalpha():
+            texts.update(value for value in whole.split("\\") if not value.isdigit())
+        elif profile.is_coded(keyword) and not profile.is_code(keyword, whole):
             texts.add(whole)
     return Known(tuple(sorted(identifiers)), tuple(sorted(texts)))
-
-
-def _is_free_text(keyword: str) -> bool:
-    """Return whether an attribute, by keyword or private tag, holds text that may name somebody."""
-    return keyword in PROFILE or keyword == "TextValue" or not keyword[:1].isalpha()
 
 
 def _values(whole: str) -> list[str]:
