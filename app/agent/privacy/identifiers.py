@@ -39,10 +39,11 @@ _CAMEL = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de])")
 _GAP = re.compile(r"[\W_]{0,3}")
 _TIGHT = re.compile(r"[-'\u2019\u2010._]?")
 _ENDED = re.compile(r"[?!\n]|\.\s")
-_BEGINS = re.compile(r"(?:^|[.?!:\n])[\s\"'(\u201c\u2018*-]*$")
+_BEGINS = re.compile(r"(?:^|[.?!\n])[\s\"'(\u201c\u2018*-]*$")
 _PARTS = re.compile(r"[\^\s,;/()]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_ORDINARY_NUMBER = re.compile(r"(?:19|20)\d\d|\d[05]00|1024|4096")
+"""A year, a round number or the side of a matrix."""
 _CALLED = re.compile(
     r"\b(?i:ext|tel|phone|pager|room|zimmer|nr|no|id|mrn|case|fall|pin|bed|bett)\W{0,3}(\d{4,5})\b"
 )
@@ -218,10 +219,16 @@ class Identifiers:
             for word in part:
                 if len(word) >= _MIN_WORD or len(parts) > 1:
                     self._add(word, owner)
+                    self._add(word.replace("strasse", "str"), owner)
                 self._initials[owner] = self._initials.get(owner, "") + word[0].upper()
         whole = ["".join(part) for part in parts]
         if 1 < len(whole) <= _MOST_PARTS and not all(map(_is_generic, whole)):
-            for order in (*permutations(whole[:3]), *permutations(whole[:2]), whole, whole[::-1]):
+            for order in (
+                *permutations(whole[:3]),
+                *permutations(whole[:3], 2),
+                whole,
+                whole[::-1],
+            ):
                 self._add("".join(order), owner, joined=True)
 
     def _take_prose(self, text: str, owner: int) -> None:
@@ -247,8 +254,12 @@ class Identifiers:
             self._add(whole, owner, joined=True)
         joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
         for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
-            # "123A" counts, 123 and the year in a number do not.
-            if len(key) >= _MIN_ID and sum(map(str.isdigit, key)) > 2 and not _YEAR.fullmatch(key):
+            # "123A" counts, 123 does not.
+            if (
+                len(key) >= _MIN_ID
+                and sum(map(str.isdigit, key)) > 2
+                and not _ORDINARY_NUMBER.fullmatch(key)
+            ):
                 self._add(key, owner, joined=len(key) >= _MIN_JOINED)
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
@@ -295,7 +306,7 @@ class Identifiers:
             if last > at:
                 gap = text[tokens[last - 1][1] : start]
                 ending = gap in ("'", "\u2019") and word in ("s", "es")
-                if ending or not _GAP.fullmatch(gap):
+                if ending or not _GAP.fullmatch(gap) or _ENDED.search(gap):
                     break
                 wide = wide or not _TIGHT.fullmatch(gap)
             joined += word
@@ -330,7 +341,7 @@ class Identifiers:
         if not written[0].isupper() or not _BEGINS.search(text[max(0, start - 8) : start]):
             return written[0].isupper()
         following = tokens[hit.last + 1][2] if hit.last + 1 < len(tokens) else ""
-        return after[:1] in ("", *",:;^") or following in _table("names.txt", "VERBS")
+        return after[:1] in ("", *",:;^?!") or following in _table("names.txt", "VERBS")
 
 
 _Token = tuple[int, int, str]
