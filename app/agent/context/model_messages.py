@@ -112,10 +112,7 @@ def as_data(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return a text in which no mark looks like one, in wide letters or with unseen signs either.
-
-    A text with such a disguised mark is returned in its readable form.
-    """
+    """Return a text without marks; in its readable form if one is in wide or unseen signs."""
     read = readable(text)
     if len(_MARK.findall(read)) > len(_MARK.findall(text)):
         text = read

@@ -31,14 +31,12 @@ _ORDINARY = frozenset("Arbitrary Impressions LabelText MAC Originator TextString
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
-_NO_TEXTS = ("PERSONS", "NUMBERS", "DATES", "UIDS", "REST")
-
 _LETTERS = r"(?:[^\W\d_][\u0300-\u036f]*)+"
 _TOKEN = re.compile(rf"\d+|{_LETTERS}")
 _CAMEL = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de])")
-_GAP = re.compile(r"[\W_]{0,3}")
+_GAP = re.compile(r"(?!.?[?!]|.?\.\s)[\W_]{0,3}", re.DOTALL)
+"""What may stand between the words of a name, but not between two sentences."""
 _TIGHT = re.compile(r"[-'\u2019\u2010._]?")
-_ENDED = re.compile(r"[?!\n]|\.\s")
 _BEGINS = re.compile(r"(?:^|[.?!\n])[\s\"'(\u201c\u2018*-]*$")
 _PARTS = re.compile(r"[\^\s,;/()]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
@@ -126,7 +124,8 @@ def is_prose(key: str) -> bool:
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_KEYS["PROSE"]):
         return True
-    return name in _profile(*_NO_TEXTS) and not _names_one(attribute)
+    texts = _profile("PERSONS", "NUMBERS", "DATES", "UIDS", "REST")
+    return name in texts and not _names_one(attribute)
 
 
 def smoothed(text: str) -> str:
@@ -145,6 +144,7 @@ def readable(text: str) -> str:
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
+@lru_cache(maxsize=65_536)
 def folded(word: str) -> str:
     """Return a word in small letters without accents: "Müller", "MUELLER", "Muller" are equal."""
     plain = unicodedata.normalize("NFKD", word.lower().translate(_PLAIN))
@@ -176,8 +176,7 @@ class Identifiers:
         self._initials: dict[int, str] = {}
         self._patterns: set[str] = set()
         # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
-        kinds = ("NFC", "NFKC")
-        known = {unicodedata.normalize(kind, value) for value in values for kind in kinds}
+        known = {unicodedata.normalize(form, one) for one in values for form in ("NFC", "NFKC")}
         for owner, value in enumerate(sorted(known)):
             self._take_value(value.strip(), owner)
         for owner, text in enumerate(sorted(set(prose)), start=len(known)):
@@ -264,13 +263,12 @@ class Identifiers:
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
         """Add a key. `joined`: whether it is found also with spaces in it; None for a word."""
-        short = len(key) < _MIN_WORD
-        if (short and (joined is not None or not re.fullmatch("[a-z]{2}", key))) or not key:
+        if len(key) < (2 if joined is None else _MIN_WORD):
             return
         if not joined and key.isalpha():
             if _is_generic(key):
                 return
-            if short or is_common(key):
+            if len(key) < _MIN_WORD or is_common(key):
                 self._weak.add(key)
         self._owners.setdefault(key, set()).add(owner)
         if joined:
@@ -287,7 +285,7 @@ class Identifiers:
                 continue
             before = groups[-1][-1] if groups else hit
             gap = text[tokens[before.last][1] : tokens[hit.first][0]]
-            near = before is not hit and _GAP.fullmatch(gap) and not _ENDED.search(gap)
+            near = before is not hit and _GAP.fullmatch(gap)
             if near and not self._owners[before.key].isdisjoint(self._owners[hit.key]):
                 groups[-1].append(hit)  # of one value, side by side
             else:
@@ -306,7 +304,7 @@ class Identifiers:
             if last > at:
                 gap = text[tokens[last - 1][1] : start]
                 ending = gap in ("'", "\u2019") and word in ("s", "es")
-                if ending or not _GAP.fullmatch(gap) or _ENDED.search(gap):
+                if ending or not _GAP.fullmatch(gap):
                     break
                 wide = wide or not _TIGHT.fullmatch(gap)
             joined += word
@@ -332,11 +330,9 @@ class Identifiers:
         if len(hit.key) < _MIN_WORD:
             return written.istitle() or written.isupper()
         before = re.search(rf"({_LETTERS})\.?\s?$", text[max(0, start - 12) : start])
-        title = before[1] if before else ""
-        if title and not title.isupper() and _fold(title) in _table("names.txt", "TITLES"):
-            return True
+        title = before[1] if before and not before[1].isupper() else ""
         after = text[end : end + 2].lower()
-        if after in ("'s", "\u2019s"):
+        if folded(title) in _table("names.txt", "TITLES") or after in ("'s", "\u2019s"):
             return True
         if not written[0].isupper() or not _BEGINS.search(text[max(0, start - 8) : start]):
             return written[0].isupper()
@@ -360,11 +356,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         word, at = found[0], found.start()
         simple = word.islower() or word.isdigit() or word.isupper()
         for piece in (word,) if simple else _CAMEL.split(word):
-            yield at, at + len(piece), _fold(piece)
+            yield at, at + len(piece), folded(piece)
             at += len(piece)
-
-
-_fold = lru_cache(maxsize=65_536)(folded)
 
 
 @cache

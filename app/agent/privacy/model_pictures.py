@@ -259,10 +259,8 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
         parts.append("in its own colours or greys, without a window")
     if snapshot.inverted:
         parts.append("black and white exchanged by the user")
-    right, bottom = (
-        _code("PatientOrientation", side)
-        for side in (frame.orientation.row, frame.orientation.column)
-    )
+    right = _code("PatientOrientation", frame.orientation.row)
+    bottom = _code("PatientOrientation", frame.orientation.column)
     if right and bottom:
         parts.append(f"towards the right edge the patient's {right}, towards the bottom {bottom}")
     return f"{', '.join(parts)}. {_size_text(columns, rows, width, height)}"

@@ -26,21 +26,6 @@ from app.agent.privacy.identifiers import (
 )
 from app.agent.privacy.key_words import is_path_key
 
-_HOMES = frozenset(("home", "users"))
-
-
-def path_names(path: str) -> Iterator[str]:
-    """Yield the names of a file and its folders, without the file's suffixes.
-
-    The path is that of an open image, in the notation of any operating system. The name of a user's
-    own folder says nothing of the patient.
-    """
-    pure = _pure(path)
-    yield re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
-    folders = (folder for folder in pure.parents if folder.name)
-    yield from (item.name for item in folders if item.parent.name.lower() not in _HOMES)
-
-
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
 
 REMOVED = "[removed]"
@@ -336,6 +321,18 @@ class Redactor:
         }
 
 
+def path_names(path: str) -> Iterator[str]:
+    """Yield the names of a file and its folders, without the file's suffixes.
+
+    The path is that of an open image, in the notation of any operating system. The name of a user's
+    own folder says nothing of the patient.
+    """
+    pure = _pure(path)
+    yield re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
+    homes = ("home", "users")
+    yield from (item.name for item in pure.parents if item.parent.name.lower() not in homes)
+
+
 def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return what files are called in texts -> their names."""
     return {
@@ -371,9 +368,8 @@ def _coded(key: str) -> str:
 
 def _is_named_pair(value: Sequence[Any]) -> bool:
     """Return whether it is an attribute with its value, as in ["PatientName", "..."]."""
-    if len(value) != 2 or not isinstance(value[0], str):
-        return False
-    return is_identifying(value[0]) or bool(_coded(value[0]))
+    named = len(value) == 2 and isinstance(value[0], str)
+    return named and (is_identifying(value[0]) or _coded(value[0]) != "")
 
 
 def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
