@@ -237,10 +237,9 @@ class Identifiers:
             self._add(word, owner)
         if rare or len(words) >= _WHOLE:
             self._add(_squashed(text), owner, joined=True)
-        for number in chain(_CALLED.findall(text), _LONG_NUMBER.findall(text)):
-            self._take_ids(number, owner)
-        for item in _NUMBERED.findall(text):
-            self._add(_squashed(item), owner, joined=True)
+        for item in chain(*(found.findall(text) for found in (_CALLED, _LONG_NUMBER, _NUMBERED))):
+            key = _squashed(item)
+            self._add(key, owner, joined=len(key) >= _MIN_JOINED or not key.isdigit())
         for name in chain.from_iterable(_name_pattern().findall(text)):
             self._take_name(name, owner)
 

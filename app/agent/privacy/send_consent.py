@@ -29,6 +29,7 @@ from app.agent.request import RunRequest, make_folder
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
 """The shortest id that is searched for: one of four digits may as well be a number of pixels."""
 _TIME = re.compile(r"[-+\d.:]*")
+_FIGURE = re.compile(r"[-+]?\d{0,5}|[-+\d.:eE]*[.:][-+\d.:eE]*")
 _LONG_ARC = re.compile(r"\d{8,}")
 _LOCAL_WAIT_S = 2.0
 _LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
@@ -60,7 +61,7 @@ def known_of(headers: Iterable[tuple[str, str]]) -> Known:
             # Whole ones are removed wherever they stand; people type the end of one.
             texts.update(_LONG_ARC.findall(whole))
         elif keyword in profile.PROFILE or keyword == "TextValue" or not keyword[:1].isalpha():
-            number = _TIME if keyword in profile.REST else _DECIMAL
+            number = _TIME if keyword in profile.REST else _FIGURE
             texts.update(value for value in whole.split("\\") if not number.fullmatch(value))
         elif profile.is_coded(keyword) and not profile.is_code(keyword, whole):
             texts.add(whole)

@@ -224,3 +224,15 @@ def test_no_folder_is_called_by_what_tools_are_called(tool: Any):
     assert [word for word in words if not is_common(folded(word))] == []
     redactor = cleaned({}, f"/data/{'_'.join(words)}/a.dcm")
     assert redactor.text(json.dumps(names)) == json.dumps(names)
+
+
+def test_figures_in_private_attributes_and_descriptions_are_no_ids():
+    redactor = cleaned({
+        "(0029,1008)": "1001.234567\\-0.9998\\40961\\512 512",
+        "SeriesDescription": "T1 mprage 512 512 2512",
+        "ContentTime": "143507",
+        "ImageComments": "7719034",
+    })  # fmt: skip
+    text = "a ratio of 0.9998, 1001 voxels of 512, 512 and 2512 mm, 40961, 143507"
+    assert redactor.text(text) == text
+    assert redactor.text("ring 771-9034") == f"ring {REMOVED}"
