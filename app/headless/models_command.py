@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import SightlineError, printable
-from app.headless.common import open_program, print_json
+from app.headless.common import can_ask, is_agreed, open_program, print_json
 from app.tools.models.cards import ModelCard, cards_table
 from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import Consent, InstallPlan
@@ -41,7 +41,7 @@ class ModelsCommand:
 
 
 def models(command: ModelsCommand) -> int:
-    """Run the command; return the exit code, 1 if "verify" finds a model missing or damaged.
+    """Run the command; return the exit code, 1 if "verify" finds a model missing or wrong.
 
     Raises:
         SightlineError: The command failed, or the user has not given a consent that is needed.
@@ -60,7 +60,8 @@ def models(command: ModelsCommand) -> int:
         for status in statuses:
             _print(status)
     bad = ("broken", "partly", *(("not installed",) if command.names else ()))
-    return 1 if command.action == "verify" and any(s.state in bad for s in statuses) else 0
+    wrong = [s for s in statuses if s.state in bad or s.self_check.startswith("failed")]
+    return 1 if command.action == "verify" and wrong else 0
 
 
 def _run(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
@@ -120,7 +121,8 @@ def _get(program: Program, command: ModelsCommand, name: str) -> ModelStatus:
     code = _code_agreed(brings, command)  # asked each time: the code may be another
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     program.audit.note("weights_asked", facts)
-    status = store.get(name, Consent(accepted, code), progress=_print_progress)
+    consent = Consent(accepted, code)
+    status = store.get(name, consent, host=program.host, progress=_print_progress)
     _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
     program.audit.note("model_installed", {**facts, "code": status.code == "allowed"})
@@ -162,7 +164,7 @@ def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], command: ModelsComman
         print(f"\n{card.title}: terms\n\n{printable(text, lines=True)}\n", file=sys.stderr)
         if command.accept_terms:
             continue
-        if not _yes("Do you accept these terms?"):
+        if not is_agreed("Do you accept these terms?"):
             raise SightlineError(
                 f"the terms of {card.title} are not accepted",
                 subject=card.name,
@@ -176,25 +178,14 @@ def _code_agreed(wanted: Iterable[tuple[str, tuple[str, ...]]], command: ModelsC
     if command.allow_code:
         return True
     wanted = list(wanted)
-    if not wanted or not _can_ask():
+    if not wanted or not can_ask():
         return False
     for title, names in wanted:
         print(f"\n{title} brings code: {printable(', '.join(names))}", file=sys.stderr)
         print("It would run on this computer with all your rights.", file=sys.stderr)
-        if not _yes("Do you trust its publisher and allow it to run?"):
+        if not is_agreed("Do you trust its publisher and allow it to run?"):
             return False
     return True
-
-
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _yes(question: str) -> bool:
-    if not _can_ask():
-        return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def _print(status: ModelStatus) -> None:
@@ -203,6 +194,8 @@ def _print(status: ModelStatus) -> None:
     print(f"    {status.path}")
     if status.note:
         print(f"    {status.note}")
+    if status.self_check:
+        print(f"    self-check {status.self_check}")
     if not status.accepted and status.usable:
         print("    its terms are not accepted: `models accept`")
     if status.code in ("not allowed", "changed") and status.usable:
@@ -226,6 +219,8 @@ def _show(status: ModelStatus) -> None:
     for name, text in rows:
         if text:
             print(f"    {name}: {text}")
+    for fact, text in card.sources.items():
+        print(f"    {fact} read: {text}")
     for limit in card.limits:
         print(f"    limit: {limit}")
     if card.terms:

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
-from app.agent.events import ToolFinished, ToolProgress, ToolStarted
+from app.agent.events import RunFinished, ToolFinished, ToolProgress, ToolStarted
 from app.tools.api import ToolFailed
 from app.tools.models.store import ModelStore
 from app.views.chat import missing_models
 from app.views.chat.tool_card import ToolCard
+from app.views.text_view import TextView
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.models_support import CARDS, PLAIN, STRICT
 
@@ -53,10 +55,8 @@ def test_a_failed_card_has_a_button_to_the_model_that_is_not_there(
     assert card.missing == (PLAIN.name,)
     assert card.error is not None
     assert card.error.plain() == "The tool needs a model that is not installed: Plain net."
-    card._details.toggle("How to get it")
-    how = card._details.view("How to get it")
-    assert how is not None
-    assert "models get plain-net" in how.plain()
+    shown = [view.plain() for view in card.findChildren(TextView)]
+    assert not [text for text in shown if "models get" in text], "the button does it"
     assert card.models_button is not None
     assert card.models_button.accessibleName() == "Open the model plain-net"
     card.models_button.setFocus()
@@ -91,6 +91,19 @@ def test_several_calls_that_lack_models_are_told_in_one_line_that_names_each_onc
     assert chat.run.missing is not None
     said = chat.run.missing.view.plain()
     assert said.count("plain-net") == said.count("strict-net") == 1
+
+
+def test_what_the_answer_names_as_missing_has_a_button_too(chat: Chat, wait_until: Wait):
+    wanted: list[str] = []
+    chat.dock.models_wanted.connect(wanted.append)
+    ask(chat, wait_until)
+    chat.runner.say(RunFinished, answer="Nothing here can locate it.", missing=[PLAIN.name])
+    wait_until(lambda: chat.run.ended)
+    assert chat.run.missing is not None
+    button = chat.run.missing.findChild(QPushButton)
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert wanted == [PLAIN.name]
 
 
 def test_names_are_those_of_cards_and_nothing_else():

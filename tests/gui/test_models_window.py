@@ -88,9 +88,21 @@ def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):
     assert told["What of it was tried"] == "Nothing with real weights."
     assert "It knows nothing." in told["Limits"]
     assert "someone/strict-net" in told["Source"]
+    assert told["Self-check"] == ""
     assert not window.verify_button.isEnabled()
     assert not window.remove_button.isEnabled()
     assert not window.unload_button.isEnabled()
+
+
+def test_the_self_check_and_where_facts_were_read_stand_on_the_models_page(room: Room):
+    status = room.window.model.status(0)
+    card = replace(status.card, sources={"licence": "Second hand: a copy of its page."})
+    shown = replace(status, card=card, self_check="failed: 3 of 18 scores differ")
+    room.window.details.show_model(shown)
+    told = {name: view.plain() for name, (_head, view) in room.window.details.parts.items()}
+    assert told["Self-check"] == "Failed: 3 of 18 scores differ"
+    assert "Licence: Second hand: a copy of its page." in told["Where these facts were read"]
+    assert not room.window.details.parts["Self-check"][0].isHidden()
 
 
 @pytest.mark.stall_limit(150)

@@ -30,7 +30,13 @@ from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
 from app.agent.loop.audit_trail import Audited
-from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
+from app.agent.loop.available_tools import (
+    AvailableTools,
+    OfferedTools,
+    may_need,
+    missing_needs,
+    related_tools,
+)
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, ModelTurns, Reply
@@ -214,14 +220,15 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
-            said = said_on_the_way(self.request.thread.history)
+            said = [*self.answers.refused, *said_on_the_way(self.request.thread.history)]
             marked, early = self._marked(answer, said)
             self.director.finish(stop.text if stop else "", doubted=marked != answer)
             checked = self.calls.evidence.check(
                 marked,
                 said,
                 lambda cited: (
-                    early + answer_footer(self.director, self.request, self.agent.plans, cited)
+                    early
+                    + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
             if checked.closing:
@@ -234,6 +241,7 @@ class _Run:
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
                 by_rules=self.ruled,
+                missing=self._missing_models(),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -292,8 +300,8 @@ class _Run:
         else:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
-        rules_first = self.agent.rules_first and not self.answers.window.info.rules
-        if rules_first and self.rules.begin():
+        by_model = not self.answers.window.info.rules
+        if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
             await self.asking.keep(intent.images)
             answer = await self.rules.answer()
             if answer is not None:
@@ -307,12 +315,24 @@ class _Run:
             if isinstance(message, Stop):
                 return message
             calls = message.tool_calls or self.director.before_answer()
+            if isinstance(calls, str):
+                self.answers.urge(message.text, calls)
+                continue
+            if not calls and self.director.without:
+                answer = await self.rules.stand_in(message.text)
+                if answer is not None:
+                    return answer
             if not calls:
                 self.transcript.say(message)
                 return self._answer(message.text)
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _missing_models(self) -> list[str]:
+        tools = (self.agent.tools.get(name) for name, _ in self.director.unmet())
+        needs = [need for tool in tools if tool is not None for need in tool.spec.needs]
+        return [need.name for need in needs if need.kind == "weights"]
 
     def _lacks(self, name: str) -> bool:
         tool = self.agent.tools.get(name)
@@ -324,13 +344,15 @@ class _Run:
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
-        self.director.offered = frozenset(tool.spec.name for tool in ready.all())
-        system = agent.system
-        if info.own_tools:
-            names = [tool.spec.name for tool in ready.all()]
-            system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
         self.calls.tools = OfferedTools(ready, self.own)
-        self.answers.offer(ready.told_after(system), self.calls.tools.schemas())
+        schemas = self.calls.tools.schemas()
+        schemas = schemas if info.rules else may_need(intent, schemas)
+        self.director.offered = frozenset(item.name for item in schemas)
+        system, related = agent.system, related_tools(intent)
+        if info.own_tools:
+            planning = planning_text(agent.plans, self.director.offered, related and intent.kinds)
+            system = f"{system}\n\n{planning}".strip()
+        self.answers.offer(ready.told_after(system, related), schemas)
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.
@@ -411,7 +433,7 @@ class _Run:
         try:
             cited = self.calls.evidence.check(half).cited
             footer = self._marked("", [half])[1]
-            footer += answer_footer(self.director, self.request, self.agent.plans, cited)
+            footer += answer_footer(self.director, self.request, self.agent.plans, cited, half)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
             return

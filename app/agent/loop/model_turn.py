@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.agent.context.context_window import ContextWindow, Prompt
+from app.agent.context.model_messages import OWN_WORDS
 from app.agent.context.token_estimates import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
@@ -31,6 +32,7 @@ from app.agent.llm.base import (
     ToolSchema,
     set_resend_check,
 )
+from app.agent.loop.available_tools import READ_RESULT
 from app.agent.loop.available_tools import cleaned as without_paths
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop
@@ -45,6 +47,8 @@ CANCEL_GRACE_S = 0.4
 """Seconds that a model may take to end its stream when told to; then it is abandoned."""
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_SHORTENED = f"{READ_RESULT}(id="
+"""A part of the notice in a result that was shortened."""
 SMALLER = 2
 """Maximum number of times a request is shortened because the endpoint found it too long."""
 
@@ -88,6 +92,7 @@ class ModelTurns:
             request.
         system: The system prompt.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
+        refused: Answers of this run that were not accepted, which the user has read.
     """
 
     request: RunRequest
@@ -103,14 +108,29 @@ class ModelTurns:
     redactor: Redactor | None = None
     system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
+    refused: list[str] = field(default_factory=list[str])
+    _urged: list[Message] = field(default_factory=list[Message])
+    _reader: list[ToolSchema] = field(default_factory=list[ToolSchema])
+    """The tool that reads results which were shortened, until there is one."""
 
     def offer(self, system: str, schemas: list[ToolSchema]) -> None:
         """Set the system prompt and the tools of the run."""
         self.system = system
-        self.offered = schemas
         if self.model.remote_host:
             # By no patient's name: what is missing in a text that others know would tell it.
-            self.offered = without_paths(schemas, Redactor([]).text)
+            schemas = without_paths(schemas, Redactor([]).text)
+        self.offered = [item for item in schemas if item.name != READ_RESULT]
+        self._reader = [item for item in schemas if item.name == READ_RESULT]
+
+    def urge(self, text: str, why: str) -> None:
+        """Have the next request say why the answer `text` does not count, and what is to be done.
+
+        It is part of that request alone, not of the conversation: `why` has fixed words and names.
+        """
+        asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
+        told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})
+        self._urged = [Message(role="assistant", text=text.strip() or "(no answer)"), told]
+        self.refused.append(text)
 
     async def process(self) -> Message | Stop:
         """Ask the model for its next message; return it, or the limit that forbids asking.
@@ -147,20 +167,26 @@ class ModelTurns:
 
     async def _prompt(self) -> Prompt:
         """Return the request: all of the thread that fits, without what identifies a patient."""
-        history = list(self.request.thread.history)
+        history = [*self.request.thread.history, *self._urged]
         if self.model.remote_host:
             # A second for each megabyte that is new: on the loop it would hold up a cancel.
             cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
             if isinstance(error, BaseException):
                 raise error
             self.redactor = cleaned
-        prompt = self.window.build(
-            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
-        )
+        prompt = self._built(history)
+        if self._reader and any(_SHORTENED in item.text for item in prompt.messages):
+            self.offered, self._reader = [*self.offered, *self._reader], []
+            prompt = self._built(history)
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
             self.emitter.emit(Noted, text=prompt.notice)
         return prompt
+
+    def _built(self, history: Sequence[Message]) -> Prompt:
+        return self.window.build(
+            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
+        )
 
     def _clean(self, history: list[Message]) -> Redactor:
         """Return the run's redactor after it has cleaned all of the thread."""
@@ -311,7 +337,7 @@ class ModelTurns:
         known = {item.call_id for item in self.request.thread.history}
         calls = [_named(call, known, self.redactor) for call in reply.calls]
         message = Message(role="assistant", text=reply.text, tool_calls=calls)
-        self.reply = Reply()
+        self.reply, self._urged = Reply(), []
         return message
 
 

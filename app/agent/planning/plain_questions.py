@@ -9,6 +9,7 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, image_arguments, unsuitable_image
 from app.agent.llm.base import ToolSchema
+from app.agent.messages import GREETING, THANKS
 from app.agent.planning.argument_values import (
     as_argument,
     find_numbers,
@@ -17,9 +18,17 @@ from app.agent.planning.argument_values import (
     usual_values,
 )
 from app.agent.planning.classify import Reading, read_question
+from app.agent.planning.clause_scope import carries_no_meaning
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
-from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable_reason
+from app.agent.planning.targets import (
+    feed_arguments,
+    feeding_source,
+    latest_picture,
+    names_converted_picture,
+    title_of,
+    unsuitable_reason,
+)
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.word_matches import Key, pack_words
 from app.agent.planning.written_arguments import missing_arguments
@@ -31,11 +40,6 @@ _HELP = (
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
     r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
 )
-_GREETING = (
-    r"(?:hello|hi|hey|good\s+(?:morning|afternoon|evening|day)|hallo|moin|servus|guten\s+\w+|"
-    r"gr(?:ü|ue)(?:ß|ss)\s+gott)(?:[\s,]+(?:there|all|everybody|sightline))?[\s.!?]*"
-)
-_THANKS = r"(?:ok(?:ay)?[\s,]+)?(?:many\s+)?(?:thanks|thank\s+you|danke)(?:\s+\w+){0,3}[\s.!]*"
 _DOUBT = (
     r"(?:why|how|is|are|can|should|warum|wieso|wie|ist|sind|kann)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
     r"trustworthy|valid|warnings?|zuverl(?:ä|ae)ssig|sicher|verl(?:ä|ae)sslich)|"
@@ -68,16 +72,17 @@ def plan_plain_question(
     topics = frozenset(asked.kinds)
     if not (asked.wanted or asked.absent):
         said = question.strip()
-        if has_words(question, _HELP):
-            return Reply(help_text(scene))
-        if re.fullmatch(_GREETING, said, re.IGNORECASE):
-            return Reply('hello. Ask about the open image, or ask "What can you do?".')
-        if re.fullmatch(_THANKS, said, re.IGNORECASE):
-            return Reply("you are welcome.")
+        if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
+            besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())
+            return Reply(help_text(scene), certain=all(map(carries_no_meaning, besides)))
+        if re.fullmatch(GREETING, said, re.IGNORECASE):
+            return Reply('Hello. Ask about the open image, or ask "What can you do?".')
+        if re.fullmatch(THANKS, said, re.IGNORECASE):
+            return Reply("You are welcome.")
         if has_words(question, _DOUBT):
             if any(message.role == "tool" for message in scene.earlier):
                 return ToolPlan((), topics | {"warnings"})
-            return Reply("no tool has run in this conversation, so there is no result to judge.")
+            return Reply("No tool has run in this conversation, so there is no result to judge.")
     if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
@@ -102,9 +107,9 @@ def help_text(scene: Scene) -> str:
     if not scene.tools:
         return "There are no tools here. Choose a language model in the settings."
     lines = [
-        "I match your words to rules and run the tools that fit; I understand no more than that. "
-        'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
-        '..." to leave one out.'
+        'Ask about the open image in plain words, name tools in order ("1) ... 2) ..."), or say '
+        '"but don\'t ..." to leave one out. Fixed rules match your words to the tools below; what '
+        "they do not understand is for the language model that you choose in the settings."
     ]
     return "\n".join([*lines, *_tool_list(scene)])
 
@@ -112,7 +117,7 @@ def help_text(scene: Scene) -> str:
 def no_rule_text() -> str:
     """Return a message that says that no rule matches, and what could be done instead."""
     return (
-        "no rule of mine matches this question, so I ran no tool and have no answer. Ask "
+        "I do not understand this question, so no tool ran. Ask "
         '"What can you do?" for a list. For free questions choose a language model in the settings.'
     )
 
@@ -170,15 +175,18 @@ def _step(
 ) -> Step:
     """Return a step on the output that feeds the tool, or else on the open image.
 
-    A converted PNG is used only if the tool's rule says so: the open image has the stored values
-    and the pixel spacing, which tools need for measurements.
+    A converted PNG is used only if the question or the tool's rule says so: the open image has the
+    stored values and the pixel spacing, which tools need for measurements.
     """
     rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
     if schema is None:
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (feeding_source(rule, slot, before, scene) if slot else None) or OpenImage(image)
+    target = feeding_source(rule, slot, before, scene) if slot else None
+    if target is None and not rule.converts and names_converted_picture(texts[0]):
+        target = latest_picture(before, scene)
+    target = target or OpenImage(image)
     needed = slot in schema.parameters.get("required", ())
     if slot and (needed or scene.images or not isinstance(target, OpenImage)):
         arguments[slot] = [target] if slot.endswith("s") else target

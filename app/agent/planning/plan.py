@@ -96,9 +96,13 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The decision to answer a question with a fixed text, without tools."""
+    """The decision to answer a question with a fixed text, without tools.
+
+    `certain` says that the question asks for this text and for nothing besides.
+    """
 
     text: str
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,4 +304,4 @@ def _lookup(
                         f"{tool} {state}, so the open image was used in place of its {key}"
                     )
                 return image_reference(note)
-            raise _Missing(f"it needs {key} from {tool}, which {state}")
+            raise _Missing(f"it needs the result of {tool}, which {state}")

@@ -148,7 +148,7 @@ OPERATING_POINT = 0.5
 NOTE = (
     "Scores, not probabilities: each label is scaled so that 0.5 is its operating point on the "
     "training data (torchxrayvision). Above 0.5 the model flags the label, below it does not; how "
-    "far above says little. Not for diagnosis."
+    "far above says little."
 )
 NEAR_MARGIN = 0.05
 """Distance from the operating point within which a score decides nothing."""
@@ -168,11 +168,11 @@ _TIMEOUT_S = 110.0
 class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     labels: list[str] | None = Field(
         default=None,
-        description="Labels that the question is about, at most 6: for each a heatmap of where the "
-        "model looked is drawn, and how far its score moves with small changes of the picture.",
+        description="At most 6 that the question is about: for each a heatmap of where the model "
+        "looked is drawn.",
     )
 
 
@@ -189,8 +189,8 @@ SPEC = ToolSpec(
         "Atelectasis, Consolidation, Infiltration, Pneumothorax, Edema, Emphysema, Fibrosis, "
         "Effusion, Pneumonia, Pleural_Thickening, Cardiomegaly, Nodule, Mass, Hernia, Lung Lesion, "
         "Fracture, Lung Opacity, Enlarged Cardiomediastinum. 0.5 is each label's operating point: "
-        "the scores are not probabilities. With labels it draws where the model looked for them, "
-        "which is no outline of a disease. Needs installed weights."
+        "the scores are not probabilities. A heatmap does not outline a disease. Needs installed "
+        "weights."
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,

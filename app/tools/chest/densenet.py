@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torchxrayvision as xrv
 from numpy.typing import NDArray
+from PIL import Image
 from torch.nn import functional
 
 from app.tools.api import Progress
@@ -132,6 +133,32 @@ def _spread(scores: NDArray[np.float32]) -> dict[str, list[float]]:
     """Return for each label the standard deviation, minimum and maximum over the variants."""
     figures = np.stack([scores.std(0), scores.min(0), scores.max(0)], 1).tolist()
     return dict(zip(LABELS, figures, strict=True))
+
+
+def self_check(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compare the scores of a known film with those that torchxrayvision's README gives for it.
+
+    The film is prepared as torchxrayvision's scripts/process_image.py does with `-resize`, since
+    the scores depend on it. `payload` is as for `installation.self_check`.
+    """
+
+    def work(model: Any, doing: Work) -> dict[str, Any]:
+        doing.progress(0.6, "Classifying a known film")
+        with Image.open(payload["file"]) as film:
+            grey = np.asarray(film.convert("L"))
+        central = xrv.datasets.XRayCenterCrop()(xrv.datasets.normalize(grey, 255)[None])
+        small = torch.from_numpy(xrv.datasets.XRayResizer(INPUT_SIZE)(central))[None]
+        with torch.inference_mode():
+            found = dict(zip(LABELS, model(small)[0].tolist(), strict=True))
+        off = {label: abs(found[label] - score) for label, score in payload["expected"].items()}
+        worst = max(off, key=lambda label: off[label])
+        return {
+            "outcome": f"{'passed' if off[worst] <= payload['tolerance'] else 'failed'}: "
+            f"{len(off)} published scores of {Path(payload['file']).name} met to {off[worst]:.4f} "
+            f"({worst}); {payload['tolerance']:g} is allowed"
+        }
+
+    return serve(payload, progress, load=lambda path, _doing: load(path), work=work, exact=True)
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:

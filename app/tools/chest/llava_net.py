@@ -20,6 +20,7 @@ import sentencepiece
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import (
     AutoTokenizer,
@@ -31,6 +32,7 @@ from transformers import (
 )
 
 from app.tools.api import Progress, ToolFailed
+from app.tools.chest.checkpoint import load_state
 from app.tools.chest.decoding import SpecialIds, embedded_inputs, generate_tokens
 from app.tools.chest.published_weights import (
     check_weights,
@@ -39,6 +41,7 @@ from app.tools.chest.published_weights import (
     read_config,
     tensor_shapes,
     uninitialised_modules,
+    weight_files,
 )
 from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
@@ -366,6 +369,32 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         return {"text": text, "finished": tokens.finished, "most": most}
 
     return serve(payload, progress, load=load, work=work)
+
+
+def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare the vision tower among the weights with CLIP's, which the published program loads.
+
+    `payload` is as for `installation.self_check`; its "file" is CLIP's pytorch_model.bin.
+    """
+    clip = load_state(Path(payload["file"]))
+    count, largest, different = 0, 0.0, list[str]()
+    for path in weight_files(Path(payload["model"]["path"])):
+        with safe_open(path, framework="pt") as weights:
+            for name in [name for name in weights.keys() if name.startswith(TOWER)]:  # noqa: SIM118
+                own, count = weights.get_tensor(name), count + 1
+                other = clip.get(f"vision_model.{name.removeprefix(TOWER)}")
+                if other is None or other.shape != own.shape:
+                    different.append(name)
+                elif not torch.equal(other.to(own.dtype), own):
+                    different.append(name)
+                    largest = max(largest, float((other.float() - own.float()).abs().max()))
+    if count and not different:
+        return {"outcome": f"passed: all {count} tensors of the vision tower are CLIP's"}
+    return {
+        "outcome": f"failed: {len(different)} of {count} tensors of the vision tower are not "
+        f"CLIP's (up to {largest:.2g} apart). The published program loads CLIP's in their place, "
+        "so its answers are not those of this model here"
+    }
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -170,10 +170,10 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         progress: Called before each step.
 
     Returns:
-        "mask" uint8 [rows, columns], the best-scoring one of the network's three masks; "scores",
-        the estimated overlap of each of the three with the true structure, 0..1; "chosen", the
-        index of the returned mask; "object", the probability (0..1) that the marks show an object
-        at all; and the keys that `serve` adds.
+        "mask" uint8 [rows, columns]: for a single point the best-scoring of three masks, else the
+        network's only one; "scores", the estimated overlap of each of these masks with the true
+        structure, 0..1; "chosen", the index of the returned mask; "object", the probability (0..1)
+        that the marks show an object at all; and the keys that `serve` adds.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:
@@ -195,7 +195,9 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
     _encode_image(model, pixels, work)
     work.progress(0.8, "Outlining what is marked")
     asked = prepare_marks(model, payload, pixels.shape[:2], work)
-    out = model.net(image_embeddings=list(model.features), multimask_output=True, **asked)
+    out = model.net(
+        image_embeddings=list(model.features), multimask_output=is_ambiguous(payload), **asked
+    )
     scores = out.iou_scores[0, 0].float().cpu()
     best = int(scores.argmax())
     logits = out.pred_masks[0, 0, best].float().cpu()
@@ -209,6 +211,16 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
         "object": float(torch.sigmoid(out.object_score_logits.float().flatten()[0])),
         "model_size": [SIZE, SIZE],
     }
+
+
+def is_ambiguous(payload: dict[str, Any]) -> bool:
+    """Return True if the marks are a single point, for which the network draws three masks.
+
+    A box counts as two points, and more than one point gets a single mask (`_use_multimask` in
+    bowang-lab/MedSAM2): fine-tuning on boxes never trained the other three for that. Where the
+    single mask is unstable, the published program and transformers take the best of the three.
+    """
+    return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
 
 def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:

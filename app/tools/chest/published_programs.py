@@ -13,7 +13,13 @@ import torch
 from transformers import dynamic_module_utils
 
 from app.tools.api import ToolFailed
-from app.tools.chest.published_weights import FractionCallback, OtherLayout
+from app.tools.chest.published_weights import (
+    FractionCallback,
+    OtherLayout,
+    altered_weights,
+    marked_memory,
+    unset_buffers,
+)
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
 from app.tools.models.places import are_allowed
@@ -102,13 +108,15 @@ def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
 
     Its device and precision are those in `work.placement`. A model with parameters that are in no
     file is refused: transformers would fill them with random numbers, and the answers be nonsense.
+    So is one with tables that transformers leaves unset; see `marked_memory`.
 
     Raises:
         ToolFailed: The user has not allowed the program, it fails, or the weights do not fit it.
     """
-    model, report = load_with_program(
-        auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
-    )
+    with marked_memory():
+        model, report = load_with_program(
+            auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
+        )
     lacking = sorted(str(name) for name in report["missing_keys"])
     lacking += [str(name) for name in report["mismatched_keys"]]
     if lacking:
@@ -118,6 +126,15 @@ def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
             subject=_name(work),
             remedy=_REMEDY,
             detail=", ".join(lacking[:10]),
+        )
+    chance = unset_buffers(model) + altered_weights(model, folder)
+    if chance:
+        raise ToolFailed(
+            "the program that comes with this model does not run correctly with the installed "
+            f"version of transformers: {len(chance)} of its tables would hold chance values",
+            subject=_name(work),
+            remedy=_REMEDY,
+            detail=", ".join(chance[:10]),
         )
     return model.to(work.placement.device).eval()
 

@@ -72,6 +72,51 @@ def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
         torch.set_default_dtype(before)
 
 
+@contextmanager
+def marked_memory() -> Generator[None]:
+    """Let torch fill uninitialised memory in the `with` block with NaN or the largest integer.
+
+    transformers creates a model without memory and then copies the files' tensors into it. Buffers
+    that are in no file (rotary tables, position ids) stay uninitialised unless the model's class
+    computes them again, and nothing says so. `unset_buffers` finds them afterwards.
+    """
+    before = torch.are_deterministic_algorithms_enabled()
+    only_warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=only_warned)
+
+
+def unset_buffers(model: nn.Module) -> list[str]:
+    """Return the names of the buffers that a model loaded in `marked_memory` never computed."""
+    return sorted(name for name, buffer in model.named_buffers() if _is_marked(buffer))
+
+
+def altered_weights(model: nn.Module, folder: Path) -> list[str]:
+    """Return the names of weights that a loaded model has with other values than the files.
+
+    For a module with such a buffer, transformers calls the program's own initialisation again, and
+    that may overwrite the loaded weights beside the buffer.
+    """
+    state = model.state_dict()
+    altered = list[str]()
+    for path in weight_files(folder):
+        with _opened(path) as weights:
+            for name in state.keys() & set(weights.keys()):
+                if not torch.equal(state[name], weights.get_tensor(name).to(state[name].dtype)):
+                    altered.append(name)
+    return sorted(altered)
+
+
+def _is_marked(buffer: torch.Tensor) -> bool:
+    if buffer.is_floating_point():
+        return bool(buffer.isnan().any())
+    mark = True if buffer.dtype == torch.bool else torch.iinfo(buffer.dtype).max
+    return buffer.numel() > 0 and bool((buffer == mark).all())
+
+
 def fill_parameters(
     parts: Mapping[str, nn.Module],
     folder: Path,
@@ -234,20 +279,21 @@ def load_model(
     if key_mapping is not None:
         options["key_mapping"] = dict(key_mapping)
     try:
-        model, info = kind.from_pretrained(
-            path,
-            dtype=dtype or work.placement.torch_dtype,
-            local_files_only=True,
-            trust_remote_code=False,
-            weights_only=True,
-            output_loading_info=True,
-            **options,
-        )
+        with marked_memory():
+            model, info = kind.from_pretrained(
+                path,
+                dtype=dtype or work.placement.torch_dtype,
+                local_files_only=True,
+                trust_remote_code=False,
+                weights_only=True,
+                output_loading_info=True,
+                **options,
+            )
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
         if memory.is_exhausted(error):
             raise
         raise _broken(path, f"{type(error).__name__}: {error}") from error
-    wrong = _load_problems(info, unused)
+    wrong = _load_problems(info, unused) or ", ".join(unset_buffers(model))
     if wrong:
         raise _broken(path, wrong)
     return model.to(work.placement.device).eval()

@@ -31,7 +31,7 @@ _TIMEOUT_S = 290.0
 class ReportInput(ToolInput):
     """Arguments of `chest_xray_report_generator`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
 
 
 class ReportOutput(BaseModel):

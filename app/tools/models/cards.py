@@ -26,6 +26,8 @@ _STRICT = ConfigDict(extra="forbid")
 DTYPES = ("float32", "bfloat16", "float16")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+SOURCED = ("licence", "revision", "size")
+_ORIGINS = ("Here: ", "Second hand: ", "None: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,27 @@ class CardFile:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """A comparison of an installed model with published figures or files.
+
+    Attributes:
+        entry: "module:function" that compares in the model process; see `installation.self_check`.
+        file: The file that it needs, which lies beside the models.
+        fetched: Whether that file is downloaded with the model.
+        expected: The published figures by name.
+        tolerance: The largest difference from them that passes.
+    """
+
+    __pydantic_config__ = _STRICT
+
+    entry: str
+    file: CardFile
+    fetched: bool = False
+    expected: Mapping[str, float] = field(default_factory=dict[str, float])
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """A model as it is described before it is installed; texts may be "".
 
@@ -87,6 +110,10 @@ class ModelCard:
         limits: The model's known limits, one sentence for each.
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
         check: "module:function" that loads the model's files in the model process to check them.
+        published_bytes: Total size of the published files; 0 if those of single files are known.
+        sources: Where the licence, the revision and the size (`SOURCED`) were read: a sentence that
+            begins with "Here: ", "Second hand: " or "None: " (there is none, or it is not known).
+        self_check: What is compared once the model is installed; None for nothing.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.
     """
@@ -111,12 +138,15 @@ class ModelCard:
     limits: tuple[str, ...] = ()
     tried: str = ""
     check: str = ""
+    published_bytes: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    self_check: SelfCheck | None = None
     embedded: bool = False
 
     @property
     def size(self) -> int:
-        """Total bytes of those published files whose sizes are on the card."""
-        return sum(file.size for file in self.files)
+        """Total bytes of the published files, as far as the card knows them."""
+        return self.published_bytes or sum(file.size for file in self.files)
 
     @property
     def terms_sha256(self) -> str:
@@ -189,7 +219,10 @@ def _check(made: ModelCard) -> None:
         raise ValueError("repository is not owner/name")
     if unknown := made.memory.keys() - set(DTYPES):
         raise ValueError(f"memory: unknown dtype {', '.join(sorted(unknown))}")
-    for file in made.files:
+    for fact, text in made.sources.items():
+        if fact not in SOURCED or not text.startswith(_ORIGINS):
+            raise ValueError(f"sources: {fact} is unknown, or does not begin with its origin")
+    for file in (*made.files, *([made.self_check.file] if made.self_check else [])):
         _check_file(file, made)
     if len({file.name.casefold() for file in made.files}) != len(made.files):
         raise ValueError("files names one twice")

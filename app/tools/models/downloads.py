@@ -83,6 +83,17 @@ def delete_downloads(place: Place) -> None:
         folder.rmdir()  # unless it holds another model's download
 
 
+def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> None:
+    """Download the small file that a model's self-check needs; without it the check says so."""
+    check, target = place.card.self_check, place.self_check_file
+    if check is None or target is None or not check.fetched or target.is_file():
+        return
+    file = PlannedFile(target.name, target.name, check.file.size, check.file.sha256)
+    with contextlib.suppress(SightlineError, OSError):
+        target.parent.mkdir(exist_ok=True)
+        download_file(mirror_address(check.file.url), target, file, {}, None, cancel)
+
+
 @dataclass(slots=True)
 class ModelDownload:
     """The download of one model; `cancel` stops it, and what was downloaded is kept."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from app.errors import SightlineError
-from app.tools.api import CancelToken, ModelHost, Progress
+from app.errors import Cancelled, SightlineError
+from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import (
     CHUNK,
@@ -42,6 +42,7 @@ from app.tools.models.sources import Source, archive_errors
 from app.tools.models.status import (
     InstalledModel,
     ModelStatus,
+    installed_model,
     quick_status,
     utc_now,
     verified_state,
@@ -283,6 +284,39 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
         )
     payload = {**InstalledModel(card, path, "").payload("cpu"), "weights": str(path)}
     host.call(card.check, payload, cancel=CancelToken(), timeout_s=_LOAD_TIMEOUT_S)
+
+
+def self_check(place: Place, host: ModelHost | None, cancel: CancelToken | None = None) -> str:
+    """Compare an installed model with what its card says was published.
+
+    The card's function is called with `InstalledModel.payload` and "file", "expected" and
+    "tolerance", and returns {"outcome": ...}.
+
+    Returns:
+        "passed: ...", "failed: ..." or "not run: ..." with the reason; "" without a self-check.
+    """
+    check, path = place.card.self_check, place.self_check_file
+    if check is None or path is None:
+        return ""
+    if not path.is_file() or sha256_of(path) != check.file.sha256:
+        wrong = "is not the published file" if path.is_file() else "is not there"
+        return (
+            f"not run: {path} {wrong}. Download {check.file.url} ({check.file.size / 1e6:.1f} MB), "
+            "put it there, and verify the model"
+        )
+    model = installed_model(place)
+    if host is None or model is None or not all(map(is_installed, place.card.packages)):
+        return "not run: it needs the AI packages (`python3 installer/bootstrap.py run`)"
+    about = {"file": str(path), "expected": dict(check.expected), "tolerance": check.tolerance}
+    payload = {**model.payload("cpu"), **about}
+    try:
+        cancel = cancel or CancelToken()
+        answer = host.call(check.entry, payload, cancel=cancel, timeout_s=_LOAD_TIMEOUT_S)
+    except Cancelled:
+        return "not run: it was stopped"
+    except ToolFailed as error:
+        return f"not run: {error.reason}"
+    return str(answer["outcome"])
 
 
 def check_tensors(path: Path) -> None:

@@ -70,6 +70,12 @@ class Place:
             return self.base / RECORD
         return self.path.with_name(f"{self.path.name}.{RECORD}")
 
+    @property
+    def self_check_file(self) -> Path | None:
+        """The path of the file that the model's self-check needs; None without a self-check."""
+        check = self.card.self_check
+        return self.models / "self-check" / check.file.name if check else None
+
     def record(self) -> Record | None:
         """Return the model's installation record; None if it has none that can be read."""
         # A record of another model means that its folder was renamed by hand: it does not count.

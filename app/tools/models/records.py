@@ -53,6 +53,7 @@ class Record:
         terms_sha256: Digest of the text of the accepted terms.
         terms_accepted: Time at which the terms were accepted.
         code_allowed: Time at which the user allowed the programs among the files to run.
+        self_check: The outcome of its self-check; see `installation.self_check`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Record:
     terms_sha256: str = ""
     terms_accepted: str = ""
     code_allowed: str = ""
+    self_check: str = ""
 
     def file(self, name: str) -> RecordedFile | None:
         """Return the recorded file with that name; None if there is none."""

@@ -89,6 +89,7 @@ class ModelStatus:
         missing: Names of required files that do not exist.
         how_to_get: Instructions for the user on how to install the model.
         installed: Time of the installation, ISO 8601; "" if not recorded.
+        self_check: The outcome of its self-check; see `installation.self_check`.
     """
 
     card: ModelCard
@@ -103,6 +104,7 @@ class ModelStatus:
     missing: tuple[str, ...] = ()
     how_to_get: str = ""
     installed: str = ""
+    self_check: str = ""
 
     @property
     def usable(self) -> bool:
@@ -121,6 +123,7 @@ class ModelStatus:
             "size": self.bytes,
             "missing": list(self.missing),
             "licence": card.licence,
+            "sources": dict(card.sources),
             "terms": card.terms,
             "gated": card.gated,
             "repository": card.repository,
@@ -183,7 +186,12 @@ def quick_status(place: Place) -> ModelStatus:
         missing=missing,
         how_to_get=how_to_get(place),
         installed=record.installed if record else "",
+        self_check=(record.self_check if record else "") or _not_self_checked(card),
     )
+
+
+def _not_self_checked(card: ModelCard) -> str:
+    return "not run: it runs when the model is installed or verified" if card.self_check else ""
 
 
 def terms_accepted(card: ModelCard, record: Record | None) -> bool:
@@ -221,6 +229,8 @@ def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) ->
         return (
             f"{files} were changed after installation: results are only as good as these files",
         )
+    if record and record.self_check.startswith("failed"):
+        return (f"the self-check of {place.card.name} {record.self_check}",)
     if unpublished:
         differ = "differ from the published file" + ("s" if folder else "")
         return (f"{files} {differ}: results are only as good as these files",)

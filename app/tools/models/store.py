@@ -6,7 +6,7 @@ Nothing here imports torch, and nothing is downloaded except by `ModelStore.get`
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +15,14 @@ from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
 from app.tools.models.digests import ByteProgress
-from app.tools.models.downloads import ModelDownload, delete_downloads
+from app.tools.models.downloads import (
+    ModelDownload,
+    delete_downloads,
+    fetch_self_check_file,
+)
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
-from app.tools.models.installation import Installation, verify
+from app.tools.models.installation import Installation, self_check, verify
 from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
 from app.tools.models.records import write_record
@@ -132,7 +136,7 @@ class ModelStore:
         cancel: CancelToken | None = None,
         host: ModelHost | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """Read every file and return the status of one model, or of all if `name` is "".
+        """Read every file, run the self-checks, and return the status of one model, or of all.
 
         Raises:
             UsageError: There is no model with that name.
@@ -142,7 +146,8 @@ class ModelStore:
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
         counter = ByteProgress(total, progress, cancel)
         try:
-            return tuple(verify(self._recovered_place(one), counter, host) for one in wanted)
+            found = [verify(self._recovered_place(one), counter, host) for one in wanted]
+            return tuple(self._self_checked(status, host, cancel) for status in found)
         except OSError as error:
             raise SightlineError(
                 f"a model's file cannot be read ({error.strerror or error})",
@@ -247,13 +252,15 @@ class ModelStore:
         with self._swept() as places:
             installation = Installation(self.folder, places, progress, cancel, host)
             installation.install(plan.source, plan.models, consent)
-        return tuple(self.status(model.card) for model in plan.models)
+        statuses = [self.status(model.card) for model in plan.models]
+        return tuple(self._self_checked(status, host, cancel) for status in statuses)
 
     def get(
         self,
         name: str,
         consent: Consent = NO_CONSENT,
         *,
+        host: ModelHost | None = None,
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> ModelStatus:
@@ -275,7 +282,8 @@ class ModelStore:
         agreed_already = status.accepted and (status.code == "allowed" or not consent.code)
         # No host is asked for anything if the installed files are the published ones.
         if status.state == "installed" and wanted.pinned and agreed_already:
-            (status,) = self.verify(wanted.name)
+            fetch_self_check_file(self.place(wanted), cancel)
+            (status,) = self.verify(wanted.name, host=host)
             if status.state == "intact":
                 return status
         consent = replace(consent, terms=consent.terms or status.accepted, other=False)
@@ -287,8 +295,9 @@ class ModelStore:
             installation = Installation(self.folder, places, cancel=cancel)
             installation.finish(staging, model, source, consent)
             delete_downloads(place)
+        fetch_self_check_file(place, cancel)
         # Read once more, from the disk that the model will be loaded from.
-        return self.verify(wanted.name)[0]
+        return self.verify(wanted.name, host=host)[0]
 
     def pack(
         self,
@@ -319,6 +328,19 @@ class ModelStore:
                 if held:
                     recover(place)
         return place
+
+    def _self_checked(
+        self, status: ModelStatus, host: ModelHost | None, cancel: CancelToken | None
+    ) -> ModelStatus:
+        """Run a usable model's self-check, if it has one, and keep the outcome in its record."""
+        place = self.place(status.card)
+        outcome = self_check(place, host, cancel) if status.usable and status.accepted else ""
+        record = place.record()
+        if outcome and record is not None:
+            with self._changing.held_if_free() as held, suppress(OSError):
+                if held:
+                    write_record(place.record_path, replace(record, self_check=outcome))
+        return replace(status, self_check=outcome or status.self_check)
 
     def _places(self) -> dict[str, Place]:
         return {known.name: self.place(known) for known in self.cards.values()}

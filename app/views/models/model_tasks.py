@@ -210,7 +210,9 @@ class ModelTasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
-            status = self._store.get(name, consent, progress=progress, cancel=cancel)
+            status = self._store.get(
+                name, consent, host=self._host, progress=progress, cancel=cancel
+            )
             self._note_installed(status, terms=consent.terms)
             return (status,)
 
@@ -345,6 +347,10 @@ class ModelTasks(QObject):
 
 def _verified_text(statuses: Statuses) -> ColouredText:
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
+    failed = [one for one in statuses if one.self_check.startswith("failed")]
+    if failed:
+        texts = [f"{one.card.title}: self-check {one.self_check}." for one in failed]
+        return " ".join(texts), "error", "circle-alert"
     if bad:
         texts = [
             f"{one.card.title}: {model_wording.state_text(one).text}, {one.note}." for one in bad

@@ -115,6 +115,11 @@ def memory(card: ModelCard) -> str:
     return ", ".join(parts) or "not known"
 
 
+def sources(card: ModelCard) -> str:
+    """Return where the card's licence, revision and size were read, one per line."""
+    return "\n".join(f"{BULLET}{fact.capitalize()}: {text}" for fact, text in card.sources.items())
+
+
 def files(status: ModelStatus) -> str:
     """Return the files of a model as text, one per line: name, size and digest, if known."""
     lines: list[str] = []

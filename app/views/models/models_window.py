@@ -50,6 +50,7 @@ _TERMS_HEIGHT = 120
 _PARTS: dict[str, Callable[[ModelStatus], str]] = {
     "Made for": lambda status: status.card.intended_use,
     "Limits": lambda status: "\n".join(f"{BULLET}{limit}" for limit in status.card.limits),
+    "Self-check": lambda status: wording.sentence(status.self_check),
     "What of it was tried": lambda status: status.card.tried,
     "Licence": lambda status: status.card.licence,
     "Terms": lambda status: _terms(status),
@@ -58,6 +59,7 @@ _PARTS: dict[str, Callable[[ModelStatus], str]] = {
     "Files": model_wording.files,
     "Where": lambda status: _where(status),
     "Source": lambda status: _source(status),
+    "Where these facts were read": lambda status: model_wording.sources(status.card),
     "How to get it": lambda status: "" if status.usable else status.how_to_get,
 }
 """Headings of the details, and the texts below them."""

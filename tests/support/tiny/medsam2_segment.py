@@ -1,9 +1,10 @@
 """MedSAM2's file in facebookresearch/sam2's layout, with made-up weights.
 
 The layers are facebookresearch's by name and shape; only their width is smaller. The weights are
-random but for the last layers, which are set so that the network's three masks are known: the
-first is the whole image, the second what is brighter than `LEVEL`, the third nothing; the second
-has the best score. So what the tool does with masks and scores can be seen.
+random but for the last layers, which are set so that the network's masks are known. The single
+mask for a box is what is brighter than `SINGLE_LEVEL`; of the three for a point, the first is the
+whole image, the second what is brighter than `LEVEL`, the third nothing, and the second has the
+best score. So what the tool does with masks and scores can be seen.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from torch import Tensor
 LEVEL = 128
 """Grey (0..255) above which a pixel belongs to the second mask."""
 SCORES = (0.6, 0.9, 0.3)
+SINGLE_LEVEL = 120
+SINGLE_SCORE = 0.8
 
 State = dict[str, Tensor]
 
@@ -30,7 +33,7 @@ def build(folder: Path, *, size: str = "tiny", planted: bool = True) -> None:
     Args:
         folder: The models folder, or the file itself.
         size: "tiny", or "full" for Hiera-T's own widths (39 million parameters).
-        planted: Whether the three masks are the known ones; else all is random.
+        planted: Whether the masks are the known ones; else all is random.
     """
     path = folder if folder.suffix == ".pt" else folder / "MedSAM2_latest.pt"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,8 +208,8 @@ def _plant(state: State) -> None:
     state[f"{decoder}.conv_s0.bias"][:2] = 50
     state[f"{decoder}.output_upscaling.3.weight"].zero_()
     state[f"{decoder}.output_upscaling.3.bias"].zero_()
-    level = (LEVEL / 255 - _MEAN) / _DEVIATION
-    rows = ((0, 1), (0, 1), (1, -1 - level / 50), (0, -1))  # the first is not asked for
+    single, level = ((grey / 255 - _MEAN) / _DEVIATION for grey in (SINGLE_LEVEL, LEVEL))
+    rows = ((1, -1 - single / 50), (0, 1), (1, -1 - level / 50), (0, -1))
     for token, (grey, constant) in enumerate(rows):
         name = f"{decoder}.output_hypernetworks_mlps.{token}.layers.2"
         state[f"{name}.weight"].zero_()
@@ -215,7 +218,7 @@ def _plant(state: State) -> None:
         state[f"{name}.bias"][1] = constant
     score = f"{decoder}.iou_prediction_head.layers.2"
     state[f"{score}.weight"].zero_()
-    state[f"{score}.bias"][:] = torch.logit(torch.tensor([0.99, *SCORES]))
+    state[f"{score}.bias"][:] = torch.logit(torch.tensor([SINGLE_SCORE, *SCORES]))
     known = f"{decoder}.pred_obj_score_head.layers.2"
     state[f"{known}.weight"].zero_()
     state[f"{known}.bias"][:] = 3.0

@@ -155,7 +155,6 @@ def test_rules_answer_a_counting_question_and_stop_without_the_model(tmp_path: P
     assert not played.model.requests
     assert approvals(played) == []
     answer = played.events[-1].answer
-    assert answer.startswith("Answered by rules, no language model was asked: I ran")
     assert played.events[-1].by_rules
     assert "Found 6 cells" in answer
     assert played.thread.history[-1].text in answer
@@ -229,4 +228,7 @@ def test_no_text_of_a_file_stands_outside_the_data(tmp_path: Path):
 
 def test_why_an_answer_does_not_count_yet_is_followed_by_what_to_do(tmp_path: Path):
     played = play(tmp_path, COUNT, says("six"), says("I will not look."))
-    assert "Sightline: Call " in outside(played)
+    said, told = played.model.requests[-1][-2:]
+    assert (said.role, said.text) == ("assistant", "six")
+    assert told.text.startswith("Sightline: The question is not answered yet.")
+    assert f"Call {cells.CELLS}" in told.text

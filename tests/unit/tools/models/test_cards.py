@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.models.cards import DTYPES, ModelCard, cards, cards_table, read_card
+from app.tools.models.cards import DTYPES, SOURCED, ModelCard, cards, cards_table, read_card
 from app.tools.registry import load_packs
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "chest.md"
@@ -57,6 +57,8 @@ def test_a_card_is_read_as_it_stands(tmp_path: Path):
         (GOOD.replace('"0123456789012345678901234567890123456789"', '"main"'), "no commit"),
         (GOOD.replace("float32", "float8"), "unknown dtype float8"),
         (GOOD.replace('name = "net"', 'name = "other"'), "its file's is 'net'"),
+        (GOOD.replace("[memory]", '[sources]\nprice = "Here: x"\n[memory]'), "price is unknown"),
+        (GOOD.replace("[memory]", '[sources]\nsize = "a page"\n[memory]'), "begin with its origin"),
         (GOOD.replace('"config.json"', '"../config.json"'), "no path below"),
         (GOOD.replace('"config.json"', '"/etc/config.json"'), "no path below"),
         (GOOD.replace('"config.json"', '"net.py"'), "names one twice"),
@@ -90,6 +92,36 @@ def test_each_shipped_card_says_what_people_and_tools_need(card: ModelCard):
     assert not card.gated or card.terms, "who gates a model has terms"
     code = [file for file in card.files if file.name.endswith(".py")]
     assert all(file.code for file in code)
+
+
+@pytest.mark.parametrize("card", SHIPPED, ids=lambda card: card.name)
+def test_each_shipped_card_says_where_licence_revision_and_size_were_read(card: ModelCard):
+    assert set(card.sources) == set(SOURCED)
+    assert not card.sources["licence"].startswith("None: ")
+    assert bool(card.revision) != card.sources["revision"].startswith("None: ")
+    assert bool(card.size or card.embedded) != card.sources["size"].startswith("None: ")
+
+
+def test_the_facts_of_the_published_models():
+    """As a review of the published pages listed them in November 2026."""
+    medsam2 = cards()["medsam2"]
+    assert medsam2.revision.startswith("e4a6f35e")
+    assert medsam2.files[0].size == 156_040_129
+    digest = "c92743b99f00d078bf32a3afcc38aaa9faf1c1692dffe3eaa7a90938c1991060"
+    assert medsam2.files[0].sha256 == digest
+    assert "CC BY-SA 4.0" in medsam2.licence
+    assert medsam2.licence.startswith("Research and education only")
+    assert cards()["chexagent-2-3b"].licence.startswith("CC BY-NC 4.0")
+    for section in ("findings", "impression"):
+        report = cards()[f"chexpert-mimic-cxr-{section}"]
+        assert report.licence.startswith("MIT;")
+        assert report.size == 245_000_000
+    assert cards()["medgemma-4b-it"].revision.startswith("290cda5e")
+    assert cards()["densenet121-res224-all"].size == 28_382_008
+    roentgen = cards()["roentgen"]
+    assert roentgen.repository.endswith("/roent-gen-v1-0")
+    assert roentgen.gated
+    assert any("stanfordmimi/RoentGen-v2 at c88d2bf0" in limit for limit in roentgen.limits)
 
 
 def test_each_tool_that_needs_a_model_names_one_that_has_a_card():

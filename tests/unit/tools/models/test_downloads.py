@@ -14,7 +14,7 @@ import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken
-from app.tools.models.cards import CardFile
+from app.tools.models.cards import CardFile, SelfCheck
 from app.tools.models.downloads import HUB, host_of, hub, mirror_address
 from app.tools.models.install_plan import Consent
 from tests.unit.tools.model_support import (
@@ -112,6 +112,20 @@ def test_a_folder_comes_with_what_belongs_to_it_pinned_to_its_commit(tmp_path: P
     record = made.place(foldered()).record()
     assert record is not None
     assert record.source == REPOSITORY
+
+
+def test_the_small_file_of_a_self_check_comes_with_the_model(tmp_path: Path, there: Hub):
+    film = CardFile("film.png", 4, digest(b"film"), f"{there.served.address}/film.png")
+    check = SelfCheck("a.b:c", film, fetched=True)
+    for wanted in (replace(check, fetched=False), check):
+        made = store(tmp_path, replace(foldered(), self_check=wanted))
+        status = made.get("test-folder")
+        assert status.state == "intact"
+        assert "self-check/film.png is not there" in status.self_check
+    there.served.answers["/film.png"] = data(b"film")
+    status = made.get("test-folder")
+    assert (made.folder / "self-check" / "film.png").read_bytes() == b"film"
+    assert "AI packages" in status.self_check, "there is no model process here"
 
 
 def test_the_token_goes_to_the_hub_and_not_to_whoever_sends_its_files(
