@@ -44,6 +44,7 @@ class OpenImage:
         invert: Whether the user had inverted the greys. Tools always get the image with its natural
             polarity, which their models expect.
         drawn: Boxes and points that the user marked on any of its frames, the latest last.
+        place: Its number in its series, from 1, and the number of images there; (0, 0) if unknown.
     """
 
     id: str
@@ -52,6 +53,11 @@ class OpenImage:
     window: Window | None = None
     invert: bool = False
     drawn: tuple[Finding, ...] = ()
+    place: tuple[int, int] = (0, 0)
+
+
+def _place(place: tuple[int, int]) -> dict[str, int]:
+    return {"image_number": place[0], "images_in_series": place[1]} if place[1] > 1 else {}
 
 
 def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
@@ -247,6 +253,7 @@ class RunImages:
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,
+                **_place(image.place),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),
             }

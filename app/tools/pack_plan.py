@@ -17,16 +17,26 @@ and spellings of umlauts need no entries of their own. `phrases` takes many entr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
-from app.tools.result_wording import AnswerContext, CallResult, Disagreement, ResultWording
+from app.paths import resources_dir
+from app.tools.result_wording import AnswerContext, CallResult, Data, Disagreement, ResultWording
 
 
 def phrases(text: str) -> tuple[str, ...]:
     """Return the words and phrases of a comma-separated list: "count, how many, zähl*"."""
     return tuple(" ".join(entry.split()) for entry in text.split(",") if entry.strip())
+
+
+def word_lists(name: str) -> dict[str, str]:
+    """Return the lists of `resources/words/{name}.txt`, each below its name in square brackets."""
+    text = (resources_dir() / "words" / f"{name}.txt").read_text("utf-8")
+    found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", text, re.MULTILINE)
+    return {section: words.strip() for section, words in found}
 
 
 def any_of(*words: str) -> str:
@@ -271,6 +281,7 @@ class ToolRule:
         texts: Arguments whose values are text from a question in plain words.
         alone: For a tool that needs several images: the clause that says that no other open image
             is one for it ("no prior is open").
+        quotes: What a question to a tool without memory may refer to.
     """
 
     tool: str
@@ -293,6 +304,7 @@ class ToolRule:
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
     alone: str = ""
+    quotes: Quotation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +318,11 @@ class Successor:
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
         reason: The reason, as shown in the plan.
+        arguments: A function of the (output, metadata) of the call before, for a tool whose
+            arguments only that result can give: it returns them, or None if nothing is to follow.
+            Such a tool is not planned beforehand.
+        unless: Another tool's name; this one follows only if that one's model is not installed.
+        otherwise: A sentence for the answer if the tool's model is not installed either.
     """
 
     after: tuple[str, ...]
@@ -313,6 +330,26 @@ class Successor:
     kinds: tuple[str, ...] = ()
     mandatory: bool = True
     reason: str = ""
+    arguments: Callable[[Data, Data], Mapping[str, Any] | None] | None = None
+    unless: str = ""
+    otherwise: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """An argument that may refer to what another tool said: "do you agree with that reading?".
+
+    The tool remembers nothing, so the latest of these texts is put before the argument's own.
+
+    Attributes:
+        argument: The argument's name.
+        words: The words that refer to another answer, as in `QuestionKind.words`.
+        texts: Pairs of a tool and the key of its text in `output`.
+    """
+
+    argument: str
+    words: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

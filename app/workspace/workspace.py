@@ -229,8 +229,10 @@ class Workspace:
         drawn = self._drawn()
         if shown is not None:
             display, marks = self.viewport.display, drawn.get(shown.sop_instance_uid, ())
-            image = OpenImage("image-1", shown, index, display.window, display.invert, marks)
-            images.append(image)
+            found = self.studies.place_of(shown)
+            place = (found[1] + 1, len(found[0].instances)) if found else (0, 0)
+            window, invert = display.window, display.invert
+            images.append(OpenImage("image-1", shown, index, window, invert, marks, place))
         rest = (item for item in self._images() if item is not shown)
         for item in islice(rest, MOST_IMAGES - len(images)):
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())

@@ -7,7 +7,8 @@ and importing its packages costs more than all prompts together.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+import shutil
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.agent.llm.base import ModelEvent, Text, ToolSchema
+from app.agent.messages import Message
 from app.headless import runs
 from app.imaging.demo import demo_paths
 from app.tools.hosting.host import ProcessHost
+from app.tools.models.cards import card as card_of
+from app.tools.models.store import ModelStore
 from app.wiring import Program
 from tests.support import four_prompts as seed
 from tests.support.four_prompts import MODELS, TOOLS, Following, script
+from tests.support.scripted_model import call
 
 pytestmark = pytest.mark.e2e
 
@@ -155,11 +161,79 @@ def test_prompt_1_reads_scores_outlines_reports_and_shows(ask: Ask, models: Path
 
 def test_prompt_1_in_plain_words_runs_all_that_there_is(ask: Ask, models: Path):
     events = ask(seed.PROMPT_1_NATURAL, DICOM, folder=models)
-    assert set(called(events)) == {*TOOLS[1], "cardiothoracic_ratio"}
-    outlines = next(e for e in of(events, "tool_finished") if e["tool"] == TOOLS[1][2])
-    assert outlines["status"] == "ok"
+    assert set(called(events)) == {*TOOLS[1], "cardiothoracic_ratio", GROUNDING}
+    given = arguments(events)
+    done = {event["tool"]: event for event in of(events, "tool_finished")}
+    scores = done["chest_xray_classifier"]["output"]
+    highest = max(scores, key=scores.__getitem__)
+    assert highest == "Effusion"
+    # What was scored highest is what is looked for.
+    assert given[GROUNDING]["phrase"] == "pleural effusion"
+    assert done[GROUNDING]["findings"]
+    assert done[TOOLS[1][2]]["status"] == "ok"
     assert "Which disease" in answer(events)
-    assert "no tool that ran locates one" in answer(events)
+    assert "Nothing installed here" not in answer(events)
+    assert events[-1]["missing"] == []
+
+
+WHERE = "In this image, what type of disease do we have, and where is it located?"
+GROUNDING = "xray_phrase_grounding"
+
+
+def without(models: Path, folder: Path, *cards: str) -> Path:
+    """Return a copy of a models folder without some models."""
+    left_out = [ModelStore(models).place(card_of(name)).path.name for name in cards]
+    shutil.copytree(models, folder, ignore=shutil.ignore_patterns(*left_out))
+    return folder
+
+
+class Scoring(Following):
+    """A scripted model that plays its turns, and afterwards only says that it is done."""
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncIterator[ModelEvent]:
+        """Play the next turn."""
+        if self.used_up:
+            yield Text("Done.")
+            return
+        async for event in super().stream(messages, tools):
+            yield event
+
+
+@BOTH
+def test_where_a_disease_is_is_asked_of_what_can_locate_it(
+    ask: Ask, models: Path, tmp_path: Path, scripted: bool
+):
+    def model() -> Following | None:
+        turn = [call("chest_xray_classifier", image_path=str(DICOM))]
+        return Scoring(lambda _: turn) if scripted else None
+
+    events = ask(WHERE, DICOM, folder=models, model=model())
+    assert arguments(events)[GROUNDING]["phrase"] == "pleural effusion"
+    assert finished(events)[GROUNDING]["findings"]
+    assert "Nothing installed here" not in answer(events)
+
+    expert = without(models, tmp_path / "expert", "maira-2")
+    events = ask(WHERE, DICOM, folder=expert, model=model())
+    asked = arguments(events)
+    assert GROUNDING not in asked
+    located = asked["chest_xray_expert"]
+    assert (located["task"], located["prompt"]) == ("locate", "pleural effusion")
+
+    neither = without(models, tmp_path / "neither", "maira-2", "chexagent-2-3b")
+    events = ask(WHERE, DICOM, folder=neither, model=model())
+    assert not {GROUNDING, "chest_xray_expert"} & set(called(events))
+    (told,) = [line for line in answer(events).splitlines() if "Nothing installed here" in line]
+    assert "MAIRA-2" in told
+    assert "`" not in told
+    assert events[-1]["missing"] == ["maira-2"]
+
+
+def test_the_labels_of_a_question_are_passed_to_the_classifier(ask: Ask, models: Path):
+    events = ask("Is there an effusion or a mass, and where is it?", DICOM, folder=models)
+    assert arguments(events)["chest_xray_classifier"]["labels"] == ["Effusion", "Mass"]
+    assert arguments(events)[GROUNDING]["phrase"] == "pleural effusion"
 
 
 @BOTH
@@ -174,8 +248,12 @@ def test_prompt_2_asks_two_models_and_shows_both_answers(
         "image_paths": [str(png)],
         "prompt": seed.ABNORMALITIES,
     }
-    assert given["llava_med_qa"] == {"image_path": str(png), "question": seed.AGREE}
     first = done["chest_xray_expert"]["output"]["response"]
+    # The second model remembers nothing: it is given the text that it is asked about.
+    question = given["llava_med_qa"]["question"]
+    assert question.endswith(f"\n\n{seed.AGREE}")
+    assert " ".join(first.split()) in question
+    assert given["llava_med_qa"]["image_path"] == str(png)
     second = done["llava_med_qa"]["output"]["answer"]
     assert first
     assert second == "I partly agree: the heart is enlarged."

@@ -90,9 +90,9 @@ def test_nothing_that_names_the_patient_reaches_the_endpoint(
         ("dicom_processor", {"dicom_path": str(source.with_name("other.dcm"))}),
         ("image_visualizer", {"image_path": "result-1.png"}),
         ("cardiothoracic_ratio", {"image_path": "image-1"}),
-        ("read_result", {"id": "r1"}),
-        ("read_result", {"id": "r1", "path": "metadata"}),
-        ("read_result", {"id": "r1", "path": "metadata.PatientID", "limit": 3}),
+        ("read_result", {"id": "1"}),
+        ("read_result", {"id": "1", "path": "metadata"}),
+        ("read_result", {"id": "1", "path": "metadata.PatientID", "limit": 3}),
         ("update_plan", {"steps": [{"title": "Zyxwv", "state": "pending"}]}),
     ]
     replies = [call_reply(name, given, f"c{n}") for n, (name, given) in enumerate(asks)]

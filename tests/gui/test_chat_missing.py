@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
-from app.agent.events import ToolFinished, ToolProgress, ToolStarted
+from app.agent.events import RunFinished, ToolFinished, ToolProgress, ToolStarted
 from app.tools.api import ToolFailed
 from app.tools.models.store import ModelStore
 from app.views.chat import missing_models
@@ -91,6 +92,19 @@ def test_several_calls_that_lack_models_are_told_in_one_line_that_names_each_onc
     assert chat.run.missing is not None
     said = chat.run.missing.view.plain()
     assert said.count("plain-net") == said.count("strict-net") == 1
+
+
+def test_what_the_answer_names_as_missing_has_a_button_too(chat: Chat, wait_until: Wait):
+    wanted: list[str] = []
+    chat.dock.models_wanted.connect(wanted.append)
+    ask(chat, wait_until)
+    chat.runner.say(RunFinished, answer="Nothing here can locate it.", missing=[PLAIN.name])
+    wait_until(lambda: chat.run.ended)
+    assert chat.run.missing is not None
+    button = chat.run.missing.findChild(QPushButton)
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert wanted == [PLAIN.name]
 
 
 def test_names_are_those_of_cards_and_nothing_else():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -14,8 +15,8 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton
 
-from app.agent.planning import out_of_scope
 from app.imaging.types import Content, Problem, Series
+from app.paths import resources_dir
 from app.views import help_dialogs, notices
 from app.views.canvas.scrolling import SPEEDS
 from app.views.main_window import MainWindow
@@ -266,7 +267,8 @@ def test_every_icon_says_what_it_is(window: MainWindow):
 
 
 def test_the_keys_that_the_assistant_names_are_those_of_the_window(window: MainWindow):
-    named = {key for text in out_of_scope.COMMANDS for key in re.findall(r"\*\*(.+?)\*\*", text)}
+    lines = tomllib.loads((resources_dir() / "words" / "viewer.toml").read_text("utf-8"))["lines"]
+    named = {key for line in lines for key in re.findall(r"\*\*(.+?)\*\*", line["says"])}
     shortcuts = {key.toString() for one in window.findChildren(QAction) for key in one.shortcuts()}
     texts = {one.text().replace("&", "") for one in window.findChildren(QAction)}
     words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows).casefold()

@@ -222,5 +222,6 @@ def answer_footer(
         request.thread.history,
         by_rules=director.by_rules,
     )
-    told = disagreements(concerned, plans), image_warnings(concerned, plans)
+    lacking = "\n\n".join(sentence for _, sentence in director.unmet())
+    told = lacking, disagreements(concerned, plans), image_warnings(concerned, plans)
     return "".join(f"\n\n{part}" for part in told if part)

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from app.agent.context.model_messages import (
     NOTES,
+    OWN_WORDS,
     image_notes_text,
     marked,
     marked_result,
@@ -113,9 +114,8 @@ class Draft:
         """Mark what stays: the question, the open images, and the calls not yet answered."""
         last = next((e for e in reversed(self._entries) if e.message.role != "tool"), None)
         note = next((e for e in reversed(self._entries) if e.is_note), None)
-        question = next(
-            (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note), None
-        )
+        asked = (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note)
+        question = next((e for e in asked if not e.message.text.startswith(OWN_WORDS)), None)
         for entry in self._entries:
             entry.kept = (
                 entry is note or entry is question or entry.group == getattr(last, "group", 0)

@@ -130,12 +130,17 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Return short ids that a model can copy: call id -> "r1", "r2", ... in the order of the calls.
+    """Return short ids that a model can copy, by call id: the number by which a result is cited.
 
-    They stay the same while the thread grows.
+    A call without such a number is "call-1", "call-2", ... in the order of the calls. The ids stay
+    the same while the thread grows.
     """
+    numbers = {item.call_id: item.evidence for item in history if item.evidence}
     calls = (call.id for message in history for call in message.tool_calls)
-    return {call_id: f"r{number}" for number, call_id in enumerate(calls, start=1)}
+    return {
+        call_id: str(numbers.get(call_id) or f"call-{place}")
+        for place, call_id in enumerate(calls, start=1)
+    }
 
 
 def _note_line(note: Mapping[str, Any], current: bool) -> str:

@@ -39,7 +39,7 @@ class ReadInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    id: Annotated[str, Field(max_length=200, description='The id in the notice, e.g. "r3"')]
+    id: Annotated[str, Field(max_length=200, description='The id in the notice, e.g. "3"')]
     path: Annotated[
         str,
         Field(
@@ -115,7 +115,7 @@ class ReadResult:
 
     def _result(self, wanted: str) -> tuple[str, dict[str, Any]]:
         ids = result_ids(self._thread.history)
-        name = wanted.strip()
+        name = wanted.strip().strip("[]")
         by_ref = {ref: call_id for call_id, ref in ids.items()}
         call_id = name if name in ids else by_ref.get(name.lower(), "")
         result = self._thread.result(call_id) if call_id else None

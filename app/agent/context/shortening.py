@@ -49,7 +49,7 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
     Lists are cut to their first 20 items, at any depth, regardless of size. If that is not enough,
     long texts are cut to their beginning and end; if that is still not enough, the JSON text itself
     is cut in this way. `count` returns the number of tokens in a text, `ref` is the id by which
-    `read_result` finds the whole result ("r3"), and `path` the position of `value` in it.
+    `read_result` finds the whole result ("3"), and `path` the position of `value` in it.
     """
 
     def hint(keys: Keys, part: str = "") -> str:

@@ -26,6 +26,7 @@ from app.agent.enforcement.plan_checklist import (
     check_plan,
 )
 from app.agent.enforcement.rulings import (
+    BY_RULE,
     INSERTED,
     PLAIN,
     CallOrder,
@@ -35,11 +36,10 @@ from app.agent.enforcement.rulings import (
     RunFirst,
     new_id,
 )
-from app.agent.enforcement.update_plan_tool import CHECK_ANSWER
 from app.agent.enforcement.verdicts import Goal, judge_task
 from app.agent.events import Override
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.tool_execution import Outcome, Tools, not_run
+from app.agent.loop.tool_execution import Tools, not_run
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
@@ -65,6 +65,7 @@ class Director:
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
+        without: Whether the model answered once more without a tool that the question needs.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -88,7 +89,8 @@ class Director:
         self._looks: dict[str, tuple[ToolRule, ToolCall]] = {}  # the empty call that led to each
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
-        self._checked = False
+        self._urged = False
+        self.without = False
 
     def begin(
         self,
@@ -159,7 +161,7 @@ class Director:
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
         """Record a call's result and return the verdict on it, before the result is shown."""
         order = self.order(call)
-        if order.own or self._tools.get(call.name) is None:
+        if self._tools.get(call.name) is None:
             return CallVerdict(note=order.note, advice=order.advice)
         self.record.add(call, message)
         self.results.append(message)
@@ -186,8 +188,11 @@ class Director:
         following, self._next = self._next, []
         return following
 
-    def before_answer(self) -> list[ToolCall]:
-        """Return the calls that must run before the model may answer; [] if there are none."""
+    def before_answer(self) -> list[ToolCall] | str:
+        """Return the calls that must run before the model may answer; [] if there are none.
+
+        A text says why the answer does not count yet, and what the model is to do itself.
+        """
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
@@ -196,19 +201,20 @@ class Director:
             return [ruling.call]
         if isinstance(ruling, Refusal):
             self._tell(ruling.override)
-            return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
+            return "" if self.by_rules else _not_yet(ruling.override.reason, ruling.remedy)
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
         missing = [
             name
             for name in verdict.missing
             if name in self.offered and not self._goal.tried(name, self.results)
         ]
-        if verdict.complete or not missing or self._checked or self.by_rules:
+        self.without = not verdict.complete and bool(missing) and self._urged
+        if verdict.complete or not missing or self._urged or self.by_rules:
             return []
-        self._checked = True
+        self._urged = True
         self._tell(Override(rule="incomplete", tool="", reason=_sentence(verdict.why)))
         remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
-        return [self._check(verdict.why, remedy, missing)]
+        return _not_yet("It needs a tool's result.", remedy)
 
     def finish(self, stopped: str = "", *, doubted: bool = False) -> None:
         """End the plan, and record whether the goal was reached.
@@ -236,6 +242,10 @@ class Director:
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
+    def unmet(self) -> list[tuple[str, str]]:
+        """Return the tools whose model the question needs and is missing, each with a sentence."""
+        return self._enforcer.unmet() if self._enforcer is not None else []
+
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
@@ -253,7 +263,8 @@ class Director:
 
     def rules_call(self, step: Step) -> ToolCall:
         """Return the call for a step that was decided by rules alone, without a model."""
-        call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
+        name = f"{BY_RULE}{uuid4().hex[:20]}"
+        call = ToolCall(id=name, name=step.tool, arguments=step.arguments)
         self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
@@ -307,15 +318,6 @@ class Director:
         self._orders[call.id] = CallOrder(
             CallOrigin(ENFORCED, override.reason), note=note, advice=_PUT_IN
         )
-
-    def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
-        """Return a call of the loop's own that tells the model why its answer does not count."""
-        call = ToolCall(id=new_id(), name=CHECK_ANSWER, arguments={})
-        told = f"The question is not answered yet: {_sentence(why)} {remedy}"
-        outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
-        self._orders[call.id] = CallOrder(outcome=outcome, own=True, advice=remedy)
-        self._settled.add(call.id)
-        return call
 
     def _recommend(self, call: ToolCall) -> str:
         assert self._enforcer is not None
@@ -378,6 +380,10 @@ class Director:
                 override.tool or "answer",
                 override.instead or "not run",
             )
+
+
+def _not_yet(why: str, remedy: str) -> str:
+    return f"The question is not answered yet. {_sentence(why)} {remedy}"
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ what a model says about itself, nor on the text of a result.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,15 +32,32 @@ from app.agent.image_reference import image_argument, image_reference, unsuitabl
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
-from app.agent.planning import Intent, ToolPlan
+from app.agent.planning import Intent, ToolPlan, Vocabulary, tokens_of
 from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
+
+_log = logging.getLogger(__name__)
 
 
 def _many(field: Mapping[str, Any]) -> bool:
     """Return whether an argument takes a list, or a list or null."""
     kinds = {item.get("type") for item in (field, *field.get("anyOf", ()))} - {None, "null"}
     return kinds == {"array"}
+
+
+_QUOTED = 1500  # characters of another tool's text in a question
+_KNOWN = 40  # characters of it by which a question that quotes it already is recognised
+
+
+def _arguments_after(rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | None:
+    """Return the arguments that a result gives the tool after it; None for none, or no result."""
+    if rule.arguments is None:
+        return None
+    try:
+        return rule.arguments(cause.message.output, cause.message.metadata)
+    except Exception as error:  # a pack's own code, on whatever its tools returned
+        _log.warning("A pack could not read a result of %s (%s)", cause.call.name, type(error))
+        return None
 
 
 class Enforcer:
@@ -84,7 +102,7 @@ class Enforcer:
         )
         if waits is not None:
             return waits
-        return self._fed(ruled)
+        return self._quoted(self._fed(ruled))
 
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
         """Return whether a call may run at the same time as the calls in `beside`."""
@@ -96,9 +114,12 @@ class Enforcer:
             if not names.isdisjoint(need.tools) or self._lacking(need, images):
                 return False
         given = call.arguments
+        if any(tool in names for tool, _ in self._referred(call)):
+            return False
         if any(names & set(f.tools) and not given.get(f.argument) for f in rule.feeds):
             return False
         following = [rule for name in names for rule in self._follow(name)]
+        following = [rule for rule in following if rule.arguments is None]
         following += [pending for pending, _ in self._pending()]
         return all(call.name in self._leading_to(item) for item in following)
 
@@ -113,6 +134,41 @@ class Enforcer:
                 return ruling
         return None
 
+    def unmet(self) -> list[tuple[str, str]]:
+        """Return the tools that the question needs and whose model is not installed.
+
+        Each with its pack's sentence about that for the answer.
+        """
+        found: list[tuple[str, str]] = []
+        for pack in self._plans.packs:
+            for rule in pack.successors:
+                if not rule.otherwise or not set(rule.kinds) & set(self._intent.kinds):
+                    continue
+                others = (item for item in pack.successors if item.unless == rule.then)
+                if self._ready(rule.then) or any(self._ready(item.then) for item in others):
+                    continue
+                causes = [item for item in self._record.all() if item.call.name in rule.after]
+                ended = [item for item in causes if item.here and item.message.ok]
+                if rule.then not in self._intent.left_out and (
+                    not ended or any(_arguments_after(rule, item) is not None for item in ended)
+                ):
+                    found.append((rule.then, rule.otherwise))
+        return found
+
+    def _ready(self, tool: str) -> bool:
+        """Return whether a tool is there, its model included."""
+        return self._tools.get(tool) is not None and not self._intent.scene.lacks(tool)
+
+    def _due(self, rule: Successor, cause: LoggedCall) -> bool:
+        """Return whether a successor follows this result."""
+        if rule.arguments is None:
+            return True
+        if rule.then in self._intent.wanted or not self._ready(rule.then):
+            return False
+        if rule.unless and self._ready(rule.unless):
+            return False
+        return _arguments_after(rule, cause) is not None
+
     def _pending(self) -> Iterator[tuple[Successor, LoggedCall]]:
         """Yield each mandatory successor that has not run, with the call that it must follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
@@ -120,6 +176,8 @@ class Enforcer:
             if not cause.message.ok:
                 continue
             for rule in self._follow(cause.call.name):
+                if not self._due(rule, cause):
+                    continue
                 last = self._record.latest((rule.then,), cause.images, ok=False)
                 ran = last is not None and last.number > cause.number
                 if not ran and (rule.then, cause.images) not in seen:
@@ -261,7 +319,7 @@ class Enforcer:
             return deeper
         if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
             return None
-        arguments, needs = self._bound(tool, cause.images)
+        arguments, needs = self._bound(tool, cause.images, _arguments_after(rule, cause))
         why = rule.reason.strip().rstrip(".")
         reason = f"After {cause.call.name} comes {then}{f': {why}' if why else ''}."
         override = Override(
@@ -407,6 +465,35 @@ class Enforcer:
             return ruled
         told = f"{', '.join(fed)} was set from the result before it."
         changed = call.model_copy(update={"arguments": arguments})
+        return Proceed(changed, ruled.override, f"{ruled.note} {told}".strip())
+
+    def _referred(self, call: ToolCall) -> tuple[tuple[str, str], ...]:
+        """Return the (tool, key) pairs of texts to which an argument of the call may refer."""
+        quotes = self._plans.rule(call.name).quotes
+        text = call.arguments.get(quotes.argument) if quotes else None
+        if quotes is None or not isinstance(text, str):
+            return ()
+        named = Vocabulary(("", words) for words in quotes.words).find(tokens_of(text))
+        others = tuple(item for item in quotes.texts if item[0] != call.name)
+        return others if named else ()
+
+    def _quoted(self, ruled: Proceed) -> Proceed:
+        """Put the text to which a question to a tool without memory refers before the question."""
+        call, quotes = ruled.call, self._plans.rule(ruled.call.name).quotes
+        texts = self._referred(call)
+        last = self._record.latest([tool for tool, _ in texts], self._images_of(call))
+        said = output_of(last, dict(texts)[last.call.name]) if last else None
+        if quotes is None or not isinstance(said, str):
+            return ruled
+        question = call.arguments[quotes.argument]
+        # The mark that models' own programs read as an order of theirs.
+        text = " ".join(said.replace("<|", "< |").split())
+        if text[:_KNOWN] in " ".join(question.split()):
+            return ruled
+        cut = text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
+        whole = f'Another model wrote about this image: "{cut}"\n\n{question}'
+        changed = call.model_copy(update={"arguments": {**call.arguments, quotes.argument: whole}})
+        told = "The text that it refers to was put before the question."
         return Proceed(changed, ruled.override, f"{ruled.note} {told}".strip())
 
     def _inserted(

@@ -13,6 +13,8 @@ from app.tools.pack_plan import AllOf, AnyOf
 
 INSERTED = "rule-"
 """Prefix of the ids of calls that rules insert."""
+BY_RULE = "rules-"
+"""Prefix of the ids of calls that rules make where no model chooses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,12 @@ class CallOrder:
         note: Text sent to the model with the result. It is marked as data, because it may quote a
             file.
         advice: Sightline's own advice to the model; contains only tool names and fixed text.
-        own: Whether the call is to one of the loop's own tools, and not counted as a tool call.
     """
 
     made: CallOrigin = field(default_factory=CallOrigin)
     outcome: Outcome | None = None
     note: str = ""
     advice: str = ""
-    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,8 @@ def _needed(
         for item in plans.successors(tool, asked.kinds):
             excluded = plans.rule(item.then).priority is Priority.EXCLUDED
             there = tools is None or item.then in tools
-            if item.mandatory and there and not excluded and item.then not in asked.left_out:
+            wanted = item.mandatory and item.arguments is None and item.then not in asked.left_out
+            if wanted and there and not excluded:
                 needed.setdefault(item.then, f": {item.reason or f'it comes after {tool}'}")
                 waiting.append(item.then)
     return needed

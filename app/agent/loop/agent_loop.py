@@ -214,7 +214,7 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
-            said = said_on_the_way(self.request.thread.history)
+            said = [*self.answers.refused, *said_on_the_way(self.request.thread.history)]
             marked, early = self._marked(answer, said)
             self.director.finish(stop.text if stop else "", doubted=marked != answer)
             checked = self.calls.evidence.check(
@@ -234,6 +234,7 @@ class _Run:
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
                 by_rules=self.ruled,
+                missing=self._missing_models(),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -292,8 +293,8 @@ class _Run:
         else:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
-        rules_first = self.agent.rules_first and not self.answers.window.info.rules
-        if rules_first and self.rules.begin():
+        by_model = not self.answers.window.info.rules
+        if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
             await self.asking.keep(intent.images)
             answer = await self.rules.answer()
             if answer is not None:
@@ -307,12 +308,24 @@ class _Run:
             if isinstance(message, Stop):
                 return message
             calls = message.tool_calls or self.director.before_answer()
+            if isinstance(calls, str):
+                self.answers.urge(message.text, calls)
+                continue
+            if not calls and self.director.without:
+                answer = await self.rules.stand_in(message.text)
+                if answer is not None:
+                    return answer
             if not calls:
                 self.transcript.say(message)
                 return self._answer(message.text)
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _missing_models(self) -> list[str]:
+        tools = (self.agent.tools.get(name) for name, _ in self.director.unmet())
+        needs = [need for tool in tools if tool is not None for need in tool.spec.needs]
+        return [need.name for need in needs if need.kind == "weights"]
 
     def _lacks(self, name: str) -> bool:
         tool = self.agent.tools.get(name)

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.agent.context.context_window import ContextWindow, Prompt
+from app.agent.context.model_messages import OWN_WORDS
 from app.agent.context.token_estimates import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
@@ -88,6 +89,7 @@ class ModelTurns:
             request.
         system: The system prompt.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
+        refused: Answers of this run that were not accepted, which the user has read.
     """
 
     request: RunRequest
@@ -103,6 +105,8 @@ class ModelTurns:
     redactor: Redactor | None = None
     system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
+    refused: list[str] = field(default_factory=list[str])
+    _urged: list[Message] = field(default_factory=list[Message])
 
     def offer(self, system: str, schemas: list[ToolSchema]) -> None:
         """Set the system prompt and the tools of the run."""
@@ -111,6 +115,16 @@ class ModelTurns:
         if self.model.remote_host:
             # By no patient's name: what is missing in a text that others know would tell it.
             self.offered = without_paths(schemas, Redactor([]).text)
+
+    def urge(self, text: str, why: str) -> None:
+        """Have the next request say why the answer `text` does not count, and what is to be done.
+
+        It is part of that request alone, not of the conversation: `why` has fixed words and names.
+        """
+        asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
+        told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})
+        self._urged = [Message(role="assistant", text=text.strip() or "(no answer)"), told]
+        self.refused.append(text)
 
     async def process(self) -> Message | Stop:
         """Ask the model for its next message; return it, or the limit that forbids asking.
@@ -147,7 +161,7 @@ class ModelTurns:
 
     async def _prompt(self) -> Prompt:
         """Return the request: all of the thread that fits, without what identifies a patient."""
-        history = list(self.request.thread.history)
+        history = [*self.request.thread.history, *self._urged]
         if self.model.remote_host:
             # A second for each megabyte that is new: on the loop it would hold up a cancel.
             cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
@@ -311,7 +325,7 @@ class ModelTurns:
         known = {item.call_id for item in self.request.thread.history}
         calls = [_named(call, known, self.redactor) for call in reply.calls]
         message = Message(role="assistant", text=reply.text, tool_calls=calls)
-        self.reply = Reply()
+        self.reply, self._urged = Reply(), []
         return message
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.director import Director
-from app.agent.enforcement.rulings import INSERTED
+from app.agent.enforcement.rulings import BY_RULE, INSERTED
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
@@ -21,7 +21,7 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import BlockedStep, Intent, Planner, Step, ToolPlan, resolve
+from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPlan, resolve
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _PREFIX = "Offline planner (no language model): "
@@ -117,6 +117,8 @@ async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
 
 BY_RULES = "Answered by rules, no language model was asked: "
 """The beginning of an answer that was not written by a model."""
+IN_PLACE = "The language model called no tool for this, so rules answered in its place: "
+"""The beginning of an answer that rules gave because a model did not do what it was asked."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 """Makes the calls in one message, with its text; returns the limit that was reached, or None."""
@@ -127,45 +129,53 @@ class Finished:
     """The result of `next_action` when no call is left to make.
 
     Attributes:
-        why: The reason, such as "cell_counter ran: that answers it".
         topics: The question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
+        skipped: Steps that could not run.
     """
 
-    why: str
     topics: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
-def next_action(intent: Intent, results: Sequence[Message]) -> Step | Finished | None:
+def next_action(
+    intent: Intent, results: Sequence[Message], *, certain: bool = True
+) -> Step | Finished | None:
     """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
     The call has literal arguments. `results` are those of this question's calls so far, in the
-    order in which they ended.
+    order in which they ended. Unless the rules must be `certain`, they do as much as they can.
     """
     plan, scene = intent.plan, intent.scene
-    if not intent.certain or not intent.wanted:
-        return None
-    if not isinstance(plan, ToolPlan) or not plan.steps or any(step.skip for step in plan.steps):
+    if not isinstance(plan, ToolPlan) or not plan.steps:
         return None
     ran = [message for message in results if message.role == "tool"]
-    planned = {step.tool for step in plan.steps}
-    if any(message.tool not in planned for message in ran):
-        return None  # somebody else has begun to answer
+    if certain:
+        if not intent.certain or not intent.wanted or any(step.skip for step in plan.steps):
+            return None
+        planned = {step.tool for step in plan.steps}
+        if any(message.tool not in planned for message in ran):
+            return None  # somebody else has begun to answer
+    else:  # what failed for a model may work as the rules call it
+        ran = [item for item in ran if item.ok or item.call_id.startswith(BY_RULE)]
     latest = {message.tool: message for message in ran}
     done: dict[int, Message] = {}
+    skipped: list[Skipped] = []
     for number, step in enumerate(plan.steps, start=1):
         message = latest.get(step.tool)
         if message is None:
             ready = resolve(step, plan.steps, done, scene)
-            if isinstance(ready, BlockedStep):
+            if not isinstance(ready, BlockedStep):
+                return replace(step, arguments=ready.arguments)
+            if certain:
                 return None
-            return replace(step, arguments=ready.arguments)
-        if judge_task(scene.plans.rule(step.tool), message, intent).state != "done":
+            skipped.append(Skipped(number, step.tool, ready.reason))
+            continue
+        if certain and judge_task(scene.plans.rule(step.tool), message, intent).state != "done":
             return None  # rules have no answer to a failure
         done[number] = message
-    tools = ", ".join(dict.fromkeys(step.tool for step in plan.steps))
-    return Finished(f"{tools} ran: that answers it", plan.topics, plan.notes)
+    return Finished(plan.topics, plan.notes, tuple(skipped))
 
 
 @dataclass(slots=True)
@@ -186,6 +196,12 @@ class RuleAnswers:
     emitter: Emitter
     transcript: Transcript
 
+    @property
+    def own_text(self) -> str:
+        """The program's own text that the question asks for, and for nothing else; "" if none."""
+        plan = self.director.intent.plan
+        return plan.text if isinstance(plan, Reply) and plan.certain else ""
+
     def begin(self) -> bool:
         """Return whether rules can start on the question, so that no model is needed yet."""
         return self._next() is not None
@@ -196,29 +212,47 @@ class RuleAnswers:
         Return None if a model is needed to go on.
         """
         self.director.by_rules = True
+        if self.own_text:
+            return self._say(f"{BY_RULES}{self.own_text}")
         while (decision := self._next()) is not None:
             if isinstance(decision, Step):
                 calls = [self.director.rules_call(decision)]
             else:
                 calls = self.director.before_answer()
-            if not calls and isinstance(decision, Finished):
-                return self._told(decision)
+            if not isinstance(calls, list) or not calls:
+                assert isinstance(decision, Finished)
+                return self._told(decision, BY_RULES)
             stop = await self.work("", calls)
             if stop is not None:
                 return stop
         self.director.by_rules = False
         return None
 
-    def _next(self) -> Step | Finished | None:
-        return next_action(self.director.intent, self.director.planned_results())
+    async def stand_in(self, said: str) -> str | Stop | None:
+        """Do what the rules' plan has left to do, in place of a model that only said `said`.
 
-    def _told(self, finished: Finished) -> str:
+        Return the answer, or the limit that was reached; None if the plan has nothing to do.
+        """
+        ran = False
+        while isinstance(decision := self._next(certain=False), Step):
+            stop = await self.work("" if ran else said, [self.director.rules_call(decision)])
+            ran = True
+            if stop is not None:
+                return stop
+        return self._told(decision, IN_PLACE) if ran and decision is not None else None
+
+    def _next(self, *, certain: bool = True) -> Step | Finished | None:
         director = self.director
+        return next_action(director.intent, director.planned_results(), certain=certain)
+
+    def _told(self, finished: Finished, head: str) -> str:
+        director, skipped = self.director, finished.skipped
         notes = [*finished.notes, *director.notes]
-        told = write_summary(
-            director.results, [], notes, finished.topics, director.intent.targets, self.plans
-        )
-        text = f"{BY_RULES}{told}"
+        targets = director.intent.targets
+        told = write_summary(director.results, skipped, notes, finished.topics, targets, self.plans)
+        return self._say(f"{head}{told}")
+
+    def _say(self, text: str) -> str:
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=text))
         return text

@@ -156,7 +156,7 @@ class Ready:
     @property
     def own(self) -> bool:
         """Return whether the call is to one of the loop's own tools, such as `update_plan`."""
-        return self.order.own or (self.tool is not None and self.tool.spec.pack == OWN)
+        return self.tool is not None and self.tool.spec.pack == OWN
 
 
 @dataclass(slots=True)

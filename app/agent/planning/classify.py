@@ -225,7 +225,9 @@ def _is_certain(
     absent: Sequence[str],
 ) -> bool:
     """Return whether every word is understood and every kind can be answered by rules alone."""
-    if not working or absent or not all(kind.certain for kind in working):
+    # "Lungs" alone may ask for anything; in "segment the lungs" it asks for no further tool.
+    sure = {tool for kind in working if kind.certain for tool in kind.tool_names}
+    if absent or not sure or any(not sure.issuperset(kind.tool_names) for kind in working):
         return False
     used = {
         position for matches in kinds.values() for match in matches for position in match.positions

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.agent.planning.out_of_scope import (
     ELSEWHERE,
     ERRANDS,
     EXPORTS,
+    FACTS,
     KNOWLEDGE,
+    KNOWN,
     REQUESTS,
     everyday_words,
 )
@@ -71,7 +74,7 @@ _LIGHT_TEXT = (
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
-_AND = frozenset(("and", "then", "und", "dann"))
+AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # How many words before a quotation may hold the verb that reports it.
@@ -126,10 +129,17 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
     return frozenset(found)
 
 
-def viewer_help(tokens: Sequence[Token]) -> str:
-    """Return one line with the keys for what a question asks of the viewer; "" if nothing."""
+def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
+    """Return one line with the keys for what a question asks of the viewer; "" if nothing.
+
+    Facts that `note`, on the current image, has are answered.
+    """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
-    return f"I cannot work the viewer. {' '.join(said)}" if said else ""
+    if said.keys() <= FACTS:
+        with contextlib.suppress(KeyError):
+            return " ".join(KNOWN.get(line, line).format_map(note or {}) for line in said)
+        return " ".join(said)
+    return f"I cannot work the viewer. {' '.join(said)}"
 
 
 def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
@@ -143,7 +153,7 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
         clause, lead = tokens[match.first].clause, list[Token]()
         for token in tokens[: match.first]:
             if token.clause == clause:
-                lead = [] if token.text in _AND else [*lead, token]
+                lead = [] if token.text in AND else [*lead, token]
         # "Herz ausblenden", but not "does it make the heart larger".
         last = match.first + 1
         ends = len(match.positions) == 1 and (last == len(tokens) or tokens[last].clause != clause)

@@ -6,18 +6,14 @@ the person at the viewer can do (`COMMANDS`), the keys that do it are known.
 
 from __future__ import annotations
 
-import re
+import tomllib
 from collections.abc import Sequence
 
 from app.agent.planning.vocabulary import Token, Vocabulary
 from app.paths import resources_dir
-from app.tools.pack_plan import phrases
+from app.tools.pack_plan import phrases, word_lists
 
-_TEXT = (resources_dir() / "words" / "out_of_scope.txt").read_text("utf-8")
-_SECTIONS = {
-    name: text.strip() for name, text in re.findall(r"^\[([A-Z]+)\]\n([^\[]+)", _TEXT, re.MULTILINE)
-}
-
+_SECTIONS = word_lists("out_of_scope")
 KNOWLEDGE = phrases(_SECTIONS["KNOWLEDGE"])
 # Clinical scores, further tests, and reports that somebody else wrote: these words count even
 # within a tool's own ("score", "report").
@@ -83,71 +79,13 @@ def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
     )
 
 
-_VIEWED = "image|picture|film|radiograph|xray|scan|view|display|it|this|bild|aufnahme|ansicht|es"
-_MARKS = (
-    "overlay|overlays|annotation|annotations|mark|marks|marking|markings|outline|outlines|contour|"
-    "contours|mask|masks|box|boxes|finding|findings|measurement|measurements|label|labels"
-)
-COMMANDS = {
-    "To set the window, drag on the image, or choose a preset under **Window** in the toolbar.": (
-        """
-        set|switch|change|adjust|choose|select|widen|narrow .. window|windowing|level|contrast,
-        increase|decrease|reduce|raise contrast|brightness,
-        make .. brighter|darker|lighter, brighten, darken, stell*|aendere .. *fenster,
-        heller|dunkler machen, mach .. heller|dunkler
-        """
-    ),
-    "To invert the image, press **I**.": f"""
-        invert|inverting|inverts {_VIEWED}|colours|colors|greys|grays, invertier*,
-        is|was {_VIEWED} inverted
-    """,
-    "To zoom, press **+** or **-**, or turn the wheel with Ctrl held.": """
-        zoom*, magnify, enlarge, make .. bigger|larger, center|centre on,
-        vergroessere .. bild|aufnahme|ausschnitt
-    """,
-    "To pan, hold **Space** and drag.": "pan left|right|up|down|image|view|to, panning",
-    "To rotate the image, press **[** or **]**.": """
-        rotate, turn image|picture|film|radiograph|view, dreh|drehe .. bild|aufnahme
-    """,
-    "To flip the image, press **H** or **V**.": f"flip, mirror {_VIEWED}, spiegel|spiegele .. bild",
-    "To go to another image, press **the arrow keys**, **Page Up** or **Page Down**, or turn the "
-    "wheel.": """
-        scroll*, next slice|frame, previous|first|last slice|frame, next image,
-        go|jump|page|switch to .. slice|image|frame, show|display|open slice|frame 0,
-        blaettere|blaettern,
-        naechste|naechstes|vorherige schicht|bild, geh|gehe|spring .. schicht|bild
-    """,
-    "To go to another series, press **N** or **Shift+N**.": """
-        next|another|other series, switch|change|go|jump .. series, naechste serie
-    """,
-    "To play a cine, press **P**.": "play|pause|stop cine|loop|series|movie|clip",
-    "To choose the plane, press **A**, **C** or **S** (**O**: as acquired).": """
-        axial|coronal|sagittal plane|view|section|sections|slice|slices|reformat*|reconstruction,
-        koronare*|sagittale*|axiale* ebene|ansicht|schnitt*,
-        switch|change|set|go|show .. coronal|sagittal|axial
-    """,
-    "To restore the view, press **R**; **F** fits the image to the window.": f"""
-        reset|restore {_VIEWED}|zoom|window, fit .. window|screen
-    """,
-    "To hide findings, use **Space** in the findings list, or **Hide all findings** in the menu "
-    "Findings; **Delete** removes the selected one.": f"""
-        hide, hides, unhide, hiding, ausblend*, blende* .. aus, verstecke*,
-        remove|clear|delete|erase {_MARKS}, turn|switch off {_MARKS}, loesch* .. markierung*
-    """,
-    "To measure a length, press **L** and draw the line; **Shift+L** measures an angle.": """
-        measure distance|length|angle, draw line|ruler|angle, miss .. abstand|strecke|laenge|winkel
-    """,
-    "To undo, press **Ctrl+Z**.": "undo, redo, rueckgaengig*",
-    "All keys and gestures are listed under **F1**.": """
-        which|what key|keys, shortcut*, keyboard, tastenkuerzel, how do|can i .. window,
-        tastenkombination*
-    """,
-}
-"""Sentences that name the keys, each with the words of the requests that it answers."""
-
-REQUESTS = Vocabulary(
-    (sentence, entry) for sentence, words in COMMANDS.items() for entry in phrases(words)
-)
+_VIEWER = tomllib.loads((resources_dir() / "words" / "viewer.toml").read_text("utf-8"))["lines"]
+REQUESTS = Vocabulary((line["says"], entry) for line in _VIEWER for entry in phrases(line["words"]))
+"""Words of requests to the viewer; the owner of each is the sentence that answers it."""
+FACTS = frozenset(line["says"] for line in _VIEWER if line.get("fact"))
+"""Of these sentences, those that say where the viewer shows what the assistant is not given."""
+KNOWN = {line["says"]: line["known"] for line in _VIEWER if "known" in line}
+"""What is said in place of a sentence if the image's note has what stands in braces."""
 EXPORTS = Vocabulary(
     ("export", entry) for entry in phrases("png, convert*, export*, save, konvertier*, speicher*")
 )

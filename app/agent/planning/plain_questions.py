@@ -17,9 +17,17 @@ from app.agent.planning.argument_values import (
     usual_values,
 )
 from app.agent.planning.classify import Reading, read_question
+from app.agent.planning.clause_scope import carries_no_meaning
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
-from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable_reason
+from app.agent.planning.targets import (
+    feed_arguments,
+    feeding_source,
+    latest_picture,
+    names_converted_picture,
+    title_of,
+    unsuitable_reason,
+)
 from app.agent.planning.tool_choice import with_prerequisites
 from app.agent.planning.word_matches import Key, pack_words
 from app.agent.planning.written_arguments import missing_arguments
@@ -68,8 +76,9 @@ def plan_plain_question(
     topics = frozenset(asked.kinds)
     if not (asked.wanted or asked.absent):
         said = question.strip()
-        if has_words(question, _HELP):
-            return Reply(help_text(scene))
+        if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
+            besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())
+            return Reply(help_text(scene), certain=all(map(carries_no_meaning, besides)))
         if re.fullmatch(_GREETING, said, re.IGNORECASE):
             return Reply('hello. Ask about the open image, or ask "What can you do?".')
         if re.fullmatch(_THANKS, said, re.IGNORECASE):
@@ -102,9 +111,9 @@ def help_text(scene: Scene) -> str:
     if not scene.tools:
         return "There are no tools here. Choose a language model in the settings."
     lines = [
-        "I match your words to rules and run the tools that fit; I understand no more than that. "
-        'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
-        '..." to leave one out.'
+        'Ask about the open image in plain words, name tools in order ("1) ... 2) ..."), or say '
+        '"but don\'t ..." to leave one out. Fixed rules match your words to the tools below; what '
+        "they do not understand is for the language model that you choose in the settings."
     ]
     return "\n".join([*lines, *_tool_list(scene)])
 
@@ -170,15 +179,18 @@ def _step(
 ) -> Step:
     """Return a step on the output that feeds the tool, or else on the open image.
 
-    A converted PNG is used only if the tool's rule says so: the open image has the stored values
-    and the pixel spacing, which tools need for measurements.
+    A converted PNG is used only if the question or the tool's rule says so: the open image has the
+    stored values and the pixel spacing, which tools need for measurements.
     """
     rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
     if schema is None:
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (feeding_source(rule, slot, before, scene) if slot else None) or OpenImage(image)
+    target = feeding_source(rule, slot, before, scene) if slot else None
+    if target is None and not rule.converts and names_converted_picture(texts[0]):
+        target = latest_picture(before, scene)
+    target = target or OpenImage(image)
     needed = slot in schema.parameters.get("required", ())
     if slot and (needed or scene.images or not isinstance(target, OpenImage)):
         arguments[slot] = [target] if slot.endswith("s") else target

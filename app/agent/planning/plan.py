@@ -96,9 +96,13 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The decision to answer a question with a fixed text, without tools."""
+    """The decision to answer a question with a fixed text, without tools.
+
+    `certain` says that the question asks for this text and for nothing besides.
+    """
 
     text: str
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
-from app.agent.planning.clause_scope import viewer_help
+from app.agent.planning.clause_scope import AND, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     ask_if_unclear,
@@ -67,9 +67,10 @@ class Planner:
         plan = ask_if_unclear(
             _decide(question, text, blank, reading, which, relevant), which, relevant
         )
-        viewer = viewer_help(reading.tokens)
+        viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
-            plan = Reply(viewer) if viewer else NoRule(no_rule_text())
+            whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
+            plan = Reply(viewer, certain=whole) if viewer else NoRule(no_rule_text())
         elif viewer and isinstance(plan, ToolPlan):
             plan = replace(plan, notes=(*plan.notes, viewer))
         return replace(

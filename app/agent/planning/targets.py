@@ -37,6 +37,11 @@ _OPEN = re.compile(
     rf"{_PICTURE}\b",
     re.IGNORECASE,
 )
+_CONVERTED = re.compile(
+    r"(?<!\bto )(?<!\bas )(?<!\binto )\b(?:the|that|this|its|resulting)\s+(?:resulting\s+)?png\b"
+    rf"|\b(?:converted|exported|resulting)\s+(?:dicom\s+)?{_PICTURE}\b",
+    re.IGNORECASE,
+)
 IMAGE_ID = re.compile(r"\bimage-\d+\b", re.IGNORECASE)
 _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 
@@ -102,6 +107,11 @@ def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
                 return Output(number, key)
     earlier = scene.earlier_output(key)
     return EarlierOutput(str(earlier)) if earlier else MissingValue(key)
+
+
+def names_converted_picture(text: str) -> bool:
+    """Return whether a question wants tools to run on the picture that it has made of the image."""
+    return _CONVERTED.search(text) is not None
 
 
 def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:

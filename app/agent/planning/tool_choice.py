@@ -183,7 +183,7 @@ def _add_with_prerequisites(
     order[tool] = why
     for item in scene.plans.successors(tool, intent.kinds):
         usable = _is_usable(item.then, intent, scene)
-        if usable and item.then not in intent.wanted:
+        if usable and item.then not in intent.wanted and item.arguments is None:
             _add_with_prerequisites(item.then, item.reason, order, done, intent, scene, depth + 1)
 
 

@@ -53,7 +53,7 @@ ATTRIBUTES = tuple(
     ContentLabel ContentDescription StructureSetLabel DocumentTitle
     IssuerOfPatientID AnatomicalOrientationType GantryDetectorTilt TemporalPositionIdentifier
     TriggerTime NominalPercentageOfCardiacPhase EchoNumbers DiffusionBValue InversionTime FlipAngle
-    ConvolutionKernel ContrastBolusAgent
+    ConvolutionKernel ContrastBolusAgent MagneticFieldStrength ScanningSequence CTDIvol
     """.split()  # noqa: SIM905 - a list of 70 literals reads worse
 )
 """Keywords of the attributes in `Instance.attributes`, to which TransferSyntaxUID is added."""

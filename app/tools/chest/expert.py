@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
 from app.imaging.types import ImageRef
-from app.tools.api import ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
+from app.paths import resources_dir
+from app.tools.api import (
+    ImageSnapshot,
+    ToolContext,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
 from app.tools.chest import image_suitability
 from app.tools.chest.boxes import (
     ParsedText,
@@ -21,6 +31,7 @@ from app.tools.chest.boxes import (
     rounded_corners,
     whole_image,
 )
+from app.tools.chest.comparison import is_newer
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import (
     NOTE,
@@ -60,9 +71,22 @@ class ExpertInput(ToolInput):
         description="One or two chest radiographs: the app's image ids or their paths, in the "
         "order in which the question speaks of them; for a change the earlier one first.",
     )
-    prompt: str = Field(min_length=1, max_length=4000, description="The question or instruction.")
+    prompt: str = Field(
+        min_length=1,
+        max_length=4000,
+        description="The question or instruction; with a task only what that is about.",
+    )
     max_new_tokens: int = Field(
         default=512, ge=1, le=2048, description="Tokens that the model may write at most."
+    )
+    task: Literal["locate", "present", "identify", "view", "findings", "progression"] | None = (
+        Field(
+            default=None,
+            description="What the model was trained for, asked in its own words: locate a phrase "
+            "(boxes); is a finding present; identify which of a list of findings, split by commas; "
+            "view (PA, AP, lateral); findings for an indication, as a section of a report; "
+            "progression of a finding on two images.",
+        )
     )
 
 
@@ -90,8 +114,9 @@ SPEC = ToolSpec(
     description=(
         "Answers a question on one or two chest radiographs with CheXagent-2 (3b): descriptions, "
         "yes or no, comparison, views; with boxes where the question asks for a place on a single "
-        "image. Text by a model that answers with confidence also where it is wrong; check it "
-        "against other tools. Needs installed weights."
+        "image. Choose a task where one fits: it was trained for these. Text by a model that "
+        "answers with confidence also where it is wrong; check it against other tools. Needs "
+        "installed weights."
     ),
     Input=ExpertInput,
     Output=ExpertOutput,
@@ -112,9 +137,10 @@ class ChestXRayExpert:
         if not args.prompt.strip() or _MARKS.search(args.prompt):
             # The model's program would open the file named by "<|img|>path<|/img|>" in a question.
             raise ToolRetry('the question must be plain words, without "<|"')
-        _check_number(args.image_paths)
+        _check_number(args)
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
+        _check_order(args, snapshots)
         admitted = [
             image_suitability.admit(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
         ]
@@ -142,7 +168,7 @@ class ChestXRayExpert:
             *reading.refused,
         ]
         if len(shown) == 1:
-            boxes = _boxes(reading, shown[0], args.image_paths[0])
+            boxes = _boxes(reading, shown[0], args)
         elif reading.groups:
             warnings.append(
                 "the answer has boxes, but does not say on which of the images: they were not drawn"
@@ -153,14 +179,40 @@ class ChestXRayExpert:
         return _result(args, image, model, answer, written.text, boxes, context, warnings)
 
 
-def _check_number(names: Sequence[str]) -> None:
-    """Refuse more images than the model takes, before it is loaded."""
-    if len(names) > MOST_IMAGES:
+@cache
+def tasks() -> dict[str, dict[str, Any]]:
+    """Return the model's trained prompts by the name of their task: "text", and "images"."""
+    path = resources_dir() / "prompts" / "chexagent_tasks.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _prompt(args: ExpertInput) -> str:
+    """Return what the model is asked: a task's own words about the prompt, else the prompt."""
+    asked = args.prompt.strip()
+    return tasks()[args.task]["text"].format(asked.rstrip("?")) if args.task else asked
+
+
+def _check_number(args: ExpertInput) -> None:
+    """Refuse more images than the model takes, or a task takes, before it is loaded."""
+    count = len(args.image_paths)
+    if count > MOST_IMAGES:
         raise ToolRetry(
-            f"CheXagent-2 can be asked about one or two images, not {len(names)}: each takes half "
+            f"CheXagent-2 can be asked about one or two images, not {count}: each takes half "
             "of what it reads at once",
             remedy="Ask about two of them at a time. medgemma_qa looks at up to eight images, and "
             "chest_xray_compare compares two films of one patient.",
+        )
+    if args.task and count not in tasks()[args.task]["images"]:
+        wanted = "one image" if count > 1 else "two images, the earlier one first"
+        raise ToolRetry(f"the task {args.task} is asked about {wanted}")
+
+
+def _check_order(args: ExpertInput, snapshots: Sequence[ImageSnapshot]) -> None:
+    """Refuse a progression backwards: the model would call a finding worse that is better."""
+    if args.task == "progression" and is_newer(*(one.instance for one in snapshots)):
+        raise ToolRetry(
+            "the first image is newer than the second, but progression takes the earlier one first",
+            remedy=f"Name them the other way round: {', '.join(reversed(args.image_paths))}.",
         )
 
 
@@ -193,13 +245,15 @@ def _ask(
     with _files(shown, context) as paths:
         payload = {
             "paths": [str(path) for path in paths],
-            "prompt": args.prompt.strip(),
+            "prompt": _prompt(args),
             "max_new_tokens": args.max_new_tokens,
         }
         return call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
 
 
-def _boxes(reading: ParsedText, shown: ModelInput, name: str) -> list[tuple[PlacedBox, Box]]:
+def _boxes(
+    reading: ParsedText, shown: ModelInput, args: ExpertInput
+) -> list[tuple[PlacedBox, Box]]:
     """Convert boxes to the original image's pixels; the model's input is that image made square."""
     seen = whole_image(*shown.pixels.shape)
     found: list[tuple[PlacedBox, Box]] = []
@@ -208,8 +262,8 @@ def _boxes(reading: ParsedText, shown: ModelInput, name: str) -> list[tuple[Plac
         box = finding_box(shown.original(seen.original(corners)))
         placed = PlacedBox(
             number=number,
-            label=group.phrase or f"box {number}",
-            image_path=name,
+            label=group.phrase or (args.prompt if args.task == "locate" else f"box {number}"),
+            image_path=args.image_paths[0],
             model_coordinates=list(corners),
             image_coordinates=rounded_corners(box),
         )
@@ -238,6 +292,8 @@ def _result(
     metadata = {
         "image_paths": args.image_paths,
         "prompt": args.prompt,
+        "task": args.task,
+        "asked": _prompt(args),
         "max_new_tokens": args.max_new_tokens,
         "cut_off": bool(answer["cut"]),
         "note": NOTE,

@@ -20,44 +20,29 @@ from app.tools.chest.contradictions import (
     TEXTS,
     disagreements,
 )
-from app.tools.chest.result_wording import WORDINGS, unanswered
+from app.tools.chest.result_wording import WORDINGS, phrase_to_locate, unanswered
 from app.tools.pack_plan import (
     Accepts,
     AnyOf,
     PackPlan,
     QuestionKind,
+    Quotation,
     StatementWords,
+    Successor,
     TextWords,
     ToolRule,
+    ValueWords,
     any_of,
     phrases,
+    word_lists,
 )
+
+_LISTS = word_lists("chest")
 
 # Free questions about a film, which a model answers in words
 
-_DEVICE = any_of(*phrases("""
-    tube, tubes, ett, endotracheal, tracheal, tracheostomy, nasogastric, ng, ngt, catheter*,
-    line, lines, picc, cvc, cvl, port, pacemaker*, lead, leads, wire, wires, drain, drains,
-    device*, hardware, icd, valve, prosthesis, stent*, clips, swan, balloon, electrode*,
-    dobhoff, intubation, cannula, probe, vad, aicd, tubus, tubuslage, zvk, *katheter*,
-    magensonde*, sonde, sonden, *drainage*, *schrittmacher*, elektrode*, sondenlage, kabel,
-    portsystem, klappe*, shaldon, drainagen, fremdmaterial, zvd, bulau, buelau*, pleuradrain*,
-    ports, portnadel, trachealkanuele*
-"""))  # fmt: skip
-_PLACED = any_of(*phrases("""
-    placed, placement, position*, tip, tips, where, correct*, right, well, ok, okay, fine, good,
-    deep, high, low, end, ends, ending, terminat*, far, sit, sits, sitting, lie, lies, lying,
-    malposition*, misplac*, kinked, proper*, satisfactory, adequate*, safe, seated, migrat*,
-    displaced, located, location, course, intact, above, carina, ought, supposed, acceptable,
-    check, visible, stomach, magen, bronchus, svc, atrium, vorhof, ventricle, cava, duodenum,
-    oesophagus, esophagus, reach*, gone, went, reicht, vorgeschoben, vorschieben, zurueckziehen,
-    diaphragm, zwerchfell, clavicle, vertebra, sited, wrong, falsch, abgeknickt, curled, coiled,
-    looped, aufgerollt, bend, bends, cross*, passes, lodged, stop, stops, stopping, sufficient*,
-    verrutscht, present, far, slipped, moved, liegt, liegen, lage, spitze, richtig, korrekt,
-    regelrecht, tief, hoch, position, platziert, sitzt, sitzen, endet, gut, ordentlich,
-    orthotop, fehllage, lagekontrolle, kontrolle, verlauf, verlaeuft, passt, projiziert, wo,
-    weit
-"""))  # fmt: skip
+_DEVICE = any_of(*phrases(_LISTS["DEVICE"]))  # fmt: skip
+_PLACED = any_of(*phrases(_LISTS["PLACED"]))  # fmt: skip
 _NAMED_FINDINGS = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*",
                  "pneumonia", "ptx",
                  "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
@@ -110,13 +95,7 @@ _DEVICE_CHECKS = any_of("tip", "tips", "position*", "liegt", "liegen",
                   "spitze", "sitzt", "sitzen", "endet", "misplac*",
                   "malposition*",
                   "korrekt", "correct*", )  # fmt: skip
-_KINDS_OF = any_of(
-    *phrases("""
-    tube, tubes, catheter*, pacemaker*, drain, drains, device*, hardware, prosthesis, stent*,
-    electrode*, zvk, *katheter*, *schrittmacher*, sonde, sonden, *drainage*, fremdmaterial,
-    tubus, cvc, picc, ett
-""")
-)
+_KINDS_OF = any_of(*phrases(_LISTS["KINDS_OF"]))
 DEVICES = (
     f"{_DEVICE} .. {_PLACED}", f"{_DEVICE_CHECKS} .. {_DEVICE}",
     "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
@@ -189,32 +168,9 @@ FREE = (
     f"wie sieht|sehen|wirkt|wirken|erscheint|erscheinen .. {_ANATOMY}",
     f"appearance|look|aspect|shape of .. {_STRUCTURES}",
     f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_STRUCTURES}",
-    *phrases("""
-        rotated, breathe* in, breath* .. deep*, deep* .. breath*, deep breath, inspiratory,
-        inspired, inspiriert, well inspired, inspiratory effort,
-        inspiration good|adequate|deep|ok|enough|sufficient|full|okay|poor, inspirium, expiration,
-        underexposed, overexposed, underpenetrated, overpenetrated, penetration, technical quality,
-        film quality, image quality, technically adequate,
-        quality of image|film|picture|exposure|radiograph, diagnostic quality, adequately inspired,
-        verdreht, verkippt, unterbelichtet, ueberbelichtet, belichtet, bildqualitaet,
-        aufnahmequalitaet, aufnahmetechnik, tief eingeatmet, inspirationstiefe, inspirationslage
-    """),
+    *phrases(_LISTS["FREE"]),
     # Differential diagnosis.
-    *phrases("""
-        differential*, ddx, dd, differentialdiagnos*, what could this be, explain .. appearance,
-        what could .. be, what might .. be, most likely cause of, could explain, might explain,
-        was koennte .. sein, woran koennte, wofuer spricht, what else could, acute or chronic,
-        old or new, akut oder chronisch, frisch oder alt, benign or malignant, characteri*, margins,
-        texture, shape of, describe .. lung, describe .. lungs, describe .. heart,
-        describe .. effusion, describe .. opacit*, describe .. mass, describe .. nodule,
-        describe .. mediastin*, describe .. bones, describe .. hilum, describe .. hila,
-        beschreib* .. lunge, beschreib* .. lungen, beschreib* .. herz, beschreib* .. knoech*,
-        beschreib* .. hilus, beschreib* .. hilen, how many ribs, count .. ribs, wie viele rippen,
-        ribs .. visible, which lobe, welcher lappen, welchem lappen, how old would, age would you,
-        wie alt wirkt, trachea* .. midline, trachea* .. deviat*, trachea* .. shift*,
-        trachea* .. central, trachea* .. mittig, trachea* .. mittelstaendig, trachea* .. verlagert,
-        mediastinal shift, mediastin* .. shift*, mediastin* .. midline, mediastin* .. verlagert
-    """),
+    *phrases(_LISTS["FREE_B"]),
 )  # fmt: skip
 """Rules that apply whatever else the words could mean."""
 
@@ -228,11 +184,7 @@ LOOKS = (
 )
 """Words for a structure's qualities, which no tool measures."""
 
-FREE_ALONE = phrases("""
-    tube, tubes, ett, ngt, picc, cvc, pacemaker*, catheter*, trachea*, surgical clips, sternotomy,
-    devices, hardware, zvk, tubus, magensonde, *schrittmacher*, drainage*, katheter*, luftroehre,
-    port
-""")
+FREE_ALONE = phrases(_LISTS["FREE_ALONE"])
 """Rules that apply where no other tool is meant."""
 
 # The plan itself
@@ -282,7 +234,8 @@ _KINDS = (
         "outline",
         (*words.OUTLINE, *words.SHOWN),
         tools=(SEGMENTATION,),
-        unless=(*words.ELSEWHERE, *words.NOT_OUTLINED),
+        unless=(*words.ELSEWHERE, *words.NOT_OUTLINED, *words.WINDOWS),
+        certain=True,
     ),
     # In "a mass in the right lung" the user wants the mass, not the lung.
     QuestionKind(
@@ -365,6 +318,11 @@ _KINDS = (
 )
 
 
+def _quotes(argument: str) -> Quotation:
+    texts = ((EXPERT, "response"), (LLAVA, "answer"), (MEDGEMMA, "answer"))
+    return Quotation(argument, models.OTHER_ANSWER, (*texts, (REPORT, "findings")))
+
+
 _TOOLS = (
     ToolRule(
         CLASSIFIER,
@@ -414,19 +372,29 @@ _TOOLS = (
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
         accepts=_CHEST,
-        texts=(TextWords("prompt"),),
+        values=(
+            ValueWords("task", "locate", models.LOCATE),
+            ValueWords("task", "progression", models.PROGRESSION),
+        ),
+        texts=(
+            TextWords("prompt", (*models.LOCATE, *models.PROGRESSION)),
+            TextWords("prompt"),
+        ),
+        quotes=_quotes("prompt"),
     ),
     ToolRule(
         LLAVA,
         why="answers in words (LLaVA-Med)",
         leave_out=models.LLAVA,
         texts=(TextWords("question"),),
+        quotes=_quotes("question"),
     ),
     ToolRule(
         MEDGEMMA,
         why="answers in words (MedGemma)",
         leave_out=models.MEDGEMMA,
         texts=(TextWords("question"),),
+        quotes=_quotes("question"),
     ),
     ToolRule(
         GROUNDING,
@@ -458,6 +426,27 @@ _TOOLS = (
     ),
 )
 
+_LOCATED = "the question asks where the finding is"
+_SUCCESSORS = (
+    Successor(
+        (CLASSIFIER,),
+        GROUNDING,
+        ("disease_where",),
+        reason=_LOCATED,
+        arguments=phrase_to_locate("phrase"),
+        otherwise="Nothing installed here can show where a finding is: that needs the model "
+        "MAIRA-2 or CheXagent-2 (Tools > Models).",
+    ),
+    Successor(
+        (CLASSIFIER,),
+        EXPERT,
+        ("disease_where",),
+        reason=_LOCATED,
+        arguments=phrase_to_locate("prompt", task="locate"),
+        unless=GROUNDING,
+    ),
+)
+
 _FIGURES = (CLASSIFIER, _COMPARE)
 _STATEMENTS = (
     StatementWords(words.HEART_JUDGED, (RATIO, *_FIGURES), judges=True),
@@ -479,6 +468,7 @@ PLAN = PackPlan(
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,
+    successors=_SUCCESSORS,
     targets=words.TARGETS,
     wordings=WORDINGS,
     unanswered=unanswered,

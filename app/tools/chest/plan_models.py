@@ -7,7 +7,9 @@ left out: these tools run only where the user means them or their kind of result
 from __future__ import annotations
 
 from app.tools.chest.plan_words import FINDINGS
-from app.tools.pack_plan import TextWords, any_of, phrases
+from app.tools.pack_plan import TextWords, any_of, phrases, word_lists
+
+_LISTS = word_lists("chest")
 
 _MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
                 "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",
@@ -44,18 +46,7 @@ HEATMAP = (
     "beigetragen|verantwortlich|ausschlaggebend",
     f"explain|justify|visuali*|explanation .. {_SCORE}", f"visual explanation .. {_SCORE}",
     f"where .. {_MODEL} .. get|got|take|took|find|found",
-    *phrases("""
-        activation|attention|attribution overlay|picture|image|map|maps, cam, cams, hot spot|spots,
-        hotspot*, overlay .. focus*|attention|activation*, visual explanation, explainab*, shap,
-        lime overlay, waermebild*, hitzekarte*, aufmerksamkeitskarte*, heatmap*, heat map*,
-        grad cam, gradcam, saliency, activation map*, attention map*, class activation*,
-        where .. model look*, where .. network look*, waermebild*, waermekarte*, aktivierungskarte*,
-        wo .. modell .. gesehen, where .. model looking, where .. model sees,
-        wo .. modell hingesehen, wo .. modell hinschaut, made .. model say, made .. model think,
-        wo .. modell schaut, wo .. modell hinguckt, where .. algorithm look*, where .. ai look*,
-        where .. net look*, wo .. ki hinschaut, what .. model looked at, where .. model's attention,
-        wo .. netz hinsieht, heatmapdarstellung
-    """),
+    *phrases(_LISTS["HEATMAP"]),
 )  # fmt: skip
 
 _BOXES = ("box", "boxes", "frame", "rectangle", "rectangles", "square")
@@ -64,40 +55,34 @@ BOX = (
     *("box", "boxes", "boxed", "bounding box*", "bbox", "bboxes", "phrase grounding"),
     *("ground phrase", "grounding", "rectangle", "rectangles", "draw square", "put square"),
     *(f"frame {where}" for where in _AROUND),
-    *phrases("""
-        with|in|by|using frame|rectangle|square, square around, square round, frame it, frame the,
-        can you frame, framed, frame for, please frame, kasten, kaesten, kaestchen, rahmen um,
-        rahmen drum, rahmen herum, einrahmen, umrahm*, eingerahmt, rahm* .. ein, rechteck*,
-        viereck*, einen rahmen, ein rahmen, boxen, bounding boxen, einkasteln, einkreisen,
-        kreis* .. ein, circle .. where, enclose, surround, ground
-    """),
+    *phrases(_LISTS["BOX"]),
     "put|enclose|place|wrap|draw|show|surround|set|have .. in|inside|with box|rectangle|frame",
     "put|enclose|place|wrap|surround in|inside box|rectangle|frame",
     "in box|rectangle please",
     *("rahmen zeichnen", "rahmen ziehen", "encase", "einzurahmen", "umrahmung", "umrahme*"),
 )
-_BLUNT = phrases("""
-    blunt*, angle*, kerley, stripe*, deviat*, thicken*, widen*, elevat*, hil*, prominen*, calcif*,
-    air, line, lines, consolid*, rib*, randwinkel*, bulla*, lucen*, hazy, haze, spot*, patch*,
-    plaque*, scar*, sinus*, zwerchfell*, hochstand*, aufhellung*, luft, spiculat*, enlarge*, heart,
-    herz, mediastin*, tube*, catheter*, wire*, drain*, pacemaker*, tubus, *katheter*, *sonde
-""")
+_BLUNT = phrases(_LISTS["BLUNT"])
 """Further objects to draw a box around, where no finding is named."""
 _BEFORE_PHRASE = (
     *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
-    *phrases("""
-        box, boxes, around, round, for, ground the phrase, ground phrase, grounding of,
-        phrase grounding of, phrase grounding for, kasten um, rahmen um, kästen um, rechteck um,
-        kästchen um, box um, boxen um, viereck um
-    """),
+    *phrases(_LISTS["BEFORE_PHRASE"]),
 )  # fmt: skip
 PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=(*FINDINGS, *_BLUNT), quoted=True)
 
 CHEXAGENT = phrases("""
     chexagent*, chex agent, xray expert, x-ray expert, roentgenexperte*, chest expert
 """)
+LOCATE = phrases("locate the, locate a, locate an, locate any, lokalisiere den, lokalisiere die")
+PROGRESSION = phrases("progression of, progression von, progression des, progression der")
+"""Words for two of CheXagent's tasks; what stands after them is the prompt."""
 LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
 MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
+OTHER_ANSWER = (
+    "that|this|the|first|previous|earlier|its|their "
+    "interpretation|answer|opinion|reading|assessment|response|explanation|reply|draft",
+    *phrases("agree, disagree*, stimmst du .. zu, diese|dieser|die|der antwort|deutung|meinung"),
+)
+"""References of a question to what another model said before."""
 SECOND_OPINION = ("second opinion", "other opinion", "zweitmeinung*", "zweite meinung")
 """Requests for another model's words about the picture, for any installed model."""
 _CHEST_FILM = any_of("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
@@ -152,18 +137,9 @@ GENERATE = (
     f"ein|eine|einen .. {_PICTURE_GERMAN} .. {_CREATE_GERMAN}",
     f"{_UNREAL_GERMAN} .. {_PICTURE_GERMAN}", f"{_UNREAL_GERMAN} .. {_FINDING}",
 )  # fmt: skip
-NOT_MADE = phrases("""
-    report, bericht*, heat map, heatmap*, outline*, mask*, contour*, segment*, overlay*, list,
-    table, summary, boxes, box, copy, png, caption*, print*, befund*, umriss*, maske*, liste,
-    tabelle, zusammenfassung
-""")
+NOT_MADE = phrases(_LISTS["NOT_MADE"])
 """Results that a tool derives from the open film; they do not request a synthetic film."""
-_PROMPTS = phrases("""
-    generate me, generate, synthesize me, synthesise me, synthesize, synthesise, simulate,
-    create me, create, invent, make up, make me up, fabricate, make me, dream up, conjure up,
-    mock up, synth, come up with, give me, erzeuge mir, erzeuge, generiere mir, generiere,
-    synthetisiere, simuliere, erstelle mir, erstelle, erstell mir, erfinde mir, erfinde, denk dir
-""")
+_PROMPTS = phrases(_LISTS["PROMPTS"])
 PROMPT = TextWords("prompt", _PROMPTS, whole=True)
 
 _EARLIER = any_of("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
@@ -190,18 +166,7 @@ _PRIOR_PHRASES_GERMAN = any_of(
     voruntersuchung*, vorthorax, voraufn
 """)
 )
-TREND = phrases("""
-    chang*, grown, growing, grow, bigger, larger, smaller, worse, worsen*, better, improv*,
-    progress*, regress*, resolved, resolving, cleared, cleared, clearing, stable, unchanged, new,
-    increas*, decreas*, less, more, gone, different, difference*, shrunk, shrunken, same, evol*,
-    develop*, interval, deteriorat*, reduced, expanded, reexpanded, disappeared, differ, enlarg*,
-    moved, remain*, still, persist*, wider, longer, denser, fewer, veraender*, gewachsen, groesser,
-    kleiner, schlechter, besser, verbessert, verschlechter*, zugenommen, zunahme, abgenommen,
-    abnahme, zurueckgebildet, rueckbildung, rueckgang, ruecklaeufig, regredient*, progredient*,
-    progress, neu, neue, neues, neuer, unveraendert, mehr, weniger, anders, geaendert, aufgeloest,
-    verschwunden, unterschied*, entwickelt, verlauf, zugenommen, groessenzunahme, befundaenderung,
-    aenderung*, dynamik, breiter
-""")
+TREND = phrases(_LISTS["TREND"])
 """Words of change, which do not request a comparison by themselves."""
 _CHANGED = any_of(*TREND)
 _COMPARED_TO_GERMAN = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue",
@@ -236,28 +201,14 @@ COMPARE = (
     "size|weight|volume|grown|grew|chang*|worse*|better|improv* .. in between|meantime",
     "meanwhile|inzwischen|seither|seitdem|zwischenzeitlich .. veraender*|gewachsen|groesser|"
     "kleiner|zugenommen|abgenommen|changed|grown|worse|better|improved",
-    *phrases("""
-        interval change*, interval progress*, interval development, interval increase,
-        what has changed, what's changed, what changed, anything new, anything changed,
-        has it changed, any change, any changes, over time, any progress*, comparison film*,
-        comparison study, comparison with, comparison to, vs priors, prior film*, prior x ray*,
-        prior cxr*, prior for comparison, old film*
-    """),
+    *phrases(_LISTS["COMPARE"]),
     f"{_COMPARISON_GERMAN} .. {_PRIOR_GERMAN}", f"{_PRIOR_GERMAN} .. {_COMPARISON_GERMAN}",
     f"{_COMPARISON_GERMAN} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
     f"{_CHANGED} .. {_PRIOR_GERMAN}", f"{_PRIOR_GERMAN} .. {_CHANGED}",
     f"{_COMPARED_TO_GERMAN} {_PRIOR_GERMAN}", f"{_COMPARED_TO_GERMAN} .. {_PRIOR_PHRASES_GERMAN}",
-    *phrases("""
-        im|zum vergleich zu*, vorbildvergleich, verlaufskontrolle*, verlaufsbeurteilung*,
-        verlaufsvergleich*, im verlauf, verlauf beurteilen, verlauf, was .. veraendert,
-        was .. getan, was .. geaendert, was neu, befunddynamik, verlaufsaufnahme*
-    """),
+    *phrases(_LISTS["COMPARE_B"]),
 )  # fmt: skip
-NOT_COMPARED = phrases("""
-    treated, untreated, control, controls, kontrolle, kontrollen, breathless*, dyspn*, cough*,
-    fever*, febrile, pain, painful, tired, unwell, short of breath, shortness of breath, sob,
-    atemnot, luftnot, husten, hustet, fieber, schmerz*, symptom*
-""")
+NOT_COMPARED = phrases(_LISTS["NOT_COMPARED"])
 """Comparisons of other things than two films, or remarks on a change since yesterday."""
 
 _DRAW_VERBS = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined",
@@ -318,15 +269,7 @@ MARKED = (
 """References to what the user has drawn: not "marked enlargement", nor "mark the heart"."""
 
 WRITTEN_REPORT = (
-    *phrases("""
-        report, reports, impression, dictate, dictation, write up, write-up, write it up,
-        written up, dictated, reporting, put .. in words, put .. into words, radiology report,
-        findings and impression, formal read, writeup, reporte, reprot, preliminary read, prelim,
-        wet read, write .. up, paste .. into, type .. up, type up, typed up, written read,
-        written findings, befund .. schriftlich, bericht*, *bericht, *befundbericht*, befundtext*,
-        diktier*, arztbrief*, diktat, befundung, befundentwur, befund und beurteilung,
-        schriftbefund, roentgenbefund
-    """),
+    *phrases(_LISTS["WRITTEN_REPORT"]),
     *(f"schriftlich* {noun}" for noun in ("befund*", "beurteilung", "auswertung")),
     *(f"{verb} .. {noun}" for verb in ("schreib*", "erstell*", "verfass*", "formulier*", "tipp*")
       for noun in ("befund*", "beurteilung", "roentgenbefund")),
@@ -336,12 +279,5 @@ WRITTEN_REPORT = (
     *("befund bitte", "bitte befund", "befund schreiben"),
     *("befund mit", "befund in textform", "befund als text", "ausformulierter befund"),
 )  # fmt: skip
-REPORT_OF_OTHERS = phrases("""
-    old report, previous report, prior report, earlier report, last report, outside report,
-    report says, report said, report reads, report read, report mentions, report mentioned,
-    report states, report stated, report claims, in report, according to report, from report,
-    report was, report calls, report if, report whether, report any, report back, report bug,
-    bug report, alter bericht, alte bericht, alten bericht, laut bericht, im bericht, bericht sagt,
-    bericht steht, bericht nennt, vorbericht*
-""")
+REPORT_OF_OTHERS = phrases(_LISTS["REPORT_OF_OTHERS"])
 """References to an existing report, which do not request a draft."""

@@ -6,7 +6,9 @@ form compounds ("*erguss", "lungen*").
 
 from __future__ import annotations
 
-from app.tools.pack_plan import ValueWords, phrases
+from app.tools.pack_plan import ValueWords, phrases, word_lists
+
+_LISTS = word_lists("chest")
 
 _PICTURES = (
     *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study", "cxr"),
@@ -14,11 +16,7 @@ _PICTURES = (
 )
 _BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "roentgenaufnahme")
 
-EVERYTHING = phrases("""
-    all available tools, all tools, every tool, full analysis, complete analysis, full work up,
-    full workup, comprehensive analysis, full read, complete work up, alle werkzeuge,
-    vollstaendige analyse, komplette analyse, volle analyse, kompletter befund, alle tools
-""")
+EVERYTHING = phrases(_LISTS["EVERYTHING"])
 VISIBLE = ("what do you see", "what can you see", "was siehst du", "was sieht man")
 """Questions that a language model with image input may answer by itself."""
 DESCRIBE = (
@@ -45,44 +43,15 @@ DISEASES = (
     *("classif*", "score", "scores", "scoring"),
     "score|scores|scoring|probabilities|probability|likelihoods|findings|werte for|of|fuer|von "
     "everything|all|alles",
-    *phrases("""
-        labels, label scores, worried about, worrying, worrisome, concerning, film clean,
-        lungs clean, findings, eff, ptx, pleff, amiss, out of the ordinary, something off,
-        anything off, suspicious, lesion*, illness, unremarkable, unusual, red flags, rule out,
-        probabilities, probability, likelihood, screen for, screening, decompensat*, heart failure,
-        cardiac failure, copd, hyperinflat*, empyema, granuloma*, cardiopulmonary, pna, chf, ild,
-        ggo, tb, abscess*, fx, embol*, bronchiect*, bronchitis, pneumonitis, sarcoid*, cyst*,
-        cavit*, calcif*, inflammation, aneurysm*, pneumomediastin*, pneumoperiton*, bulla, bullae,
-        scar, scars, scarring, interstitial, ground glass, airspace, haziness, hazy, blunt*,
-        costophrenic, free air, air leak, air under, lytic, malignan*, carcinoma*, pleural plaque*,
-        broken, fissure
-    """),
+    *phrases(_LISTS["DISEASES"]),
     *(f"read {noun}" for noun in _PICTURES),
     *(f"assess {noun}" for noun in _PICTURES),
     *(f"evaluate {noun}" for noun in _PICTURES),
     *(f"interpret {noun}" for noun in _PICTURES),
     *(f"{lead} {noun}" for lead in ("make of", "think of", "opinion on") for noun in _PICTURES),
-    *phrases("""
-        pneumonia*, effusion*, pneumothora*, ptx, hydrothorax, haemothorax, hemothorax, atelecta*,
-        consolidat*, infiltrat*, oedema*, edema*, emphysema*, fibros*, fibrotic, nodul*, mass,
-        masses, hernia*, fractur*, opacit*, opacification*, pleural thickening, lung thickening,
-        lung lesion, pleural lesion, collapse*, infection, infected, congestion, congested, tumor*,
-        tumour*, cancer*, metasta*, broken rib*, broken bone*, broken collarbone*, broken clavicle*,
-        fluid, shadowing, enlarged cardiomediastinum, tuberculosis, covid
-    """),
+    *phrases(_LISTS["DISEASES_B"]),
     # German
-    *phrases("""
-        krank*, *erkrankung*, auffaellig*, unauffaellig, klassifi*, gesund, pneumoni*,
-        *lungenentzuendung*, *erguss*, *erguesse*, pneu, atelektas*, konsolidi*, konsolidation*,
-        *infiltrat*, *oedem*, emphysem*, *fibrose*, *knoten, rundherd*, *herde, raumforderung*,
-        *hernie*, *fraktur*, *pneumothora*, *metastase*, *bruch, *brueche, verschattung*,
-        verdichtung*, pleuraverdickung*, pleuraschwiele*, *kollaps*, stauung*, *tumore, *krebs,
-        lungenstauung, kollabiert*, gebrochen*, fluessigkeit, lungenkollaps, was faellt auf,
-        faellt .. auf, normalbefund, herzinsuffizienz, dekompens*, tuberkulose, ueberblaeht,
-        ueberblaehung, narbe, narben, vernarbung*, transparenzminderung*, rippenbrueche, karzinom*,
-        metastase*, boesartig*, wahrscheinlichkeit*, befunde diese*, ausgeschlossen, ausschliessen,
-        abszess*, embolie, zyste*, verkalk*, infekt*, entzuendung*, wasser
-    """),
+    *phrases(_LISTS["DISEASES_C"]),
 )
 
 EXAMINE = ("analyse", "analyze", "analysis", "analysier*")
@@ -92,33 +61,13 @@ STATES = (
     *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),
     *("problems", "clear", "krank", "gesund", "frei", "unauffaellig"),
 )
-SUBJECT = phrases("""
-    chest, thorax, cxr, x-ray, xray, radiograph*, lobe, lobes, field, fields, upper, lower, middle,
-    pleural, pulmonary, cardiac, aufnahme, roentgen*, thorax*, lungenlappen, oberlappen,
-    unterlappen, mittellappen, side, bone*
-""")
+SUBJECT = phrases(_LISTS["SUBJECT"])
 """Words of the field that request nothing by themselves."""
-WIDE_MEDIASTINUM = phrases("""
-    mediastin* .. wide, mediastin* .. broad, mediastin* .. breit, mediastin* .. widen*,
-    widen* .. mediastin*, wide mediastinum, broad mediastinum, mediastin* .. verbreiter*,
-    verbreiter* .. mediastin*, mediastinalverbreiterung*
-""")
+WIDE_MEDIASTINUM = phrases(_LISTS["WIDE_MEDIASTINUM"])
 
-WHERE = phrases("""
-    where, locate, located, location*, locali*, position of, situated, whereabouts, which side,
-    which lung, which lobe, wo, lokalisi*, lokalisation*, lage, welche seite, auf welcher seite
-""")
+WHERE = phrases(_LISTS["WHERE"])
 
-OUTLINE = phrases("""
-    segment*, mask, masks, masking, outlin*, contour*, delineat*, area, areas, segment everything,
-    outline everything, contour everything, delineate everything, mask everything,
-    segment out everything, trace, tracing, border, borders, boundary, boundaries, edges,
-    silhouette, extract, isolate, circle, paint, smaller, asymmetr*, segmentation, roi, annotat*,
-    pixelwise, raender, grenzen, begrenz*, kleiner, nachzeichn*, freistellen, silhouette,
-    zeichne .. ein, zeichne .. nach, ausschneid*, segmentier*, *segmentierung*, umriss*, umrande*,
-    umrand*, kontur*, maske, masken, flaeche, flaechen, einzeichn*, abgrenz*, umfahr*,
-    segmentiere alles, alles segmentieren, anatomy, anatomie, organs, organ, organe
-""")
+OUTLINE = phrases(_LISTS["OUTLINE"])
 
 _LUNG = (
     *("lung", "lungs", "lung field*", "lunge", "lungen", "lungenfluegel*", "lungenfeld*"),
@@ -128,11 +77,7 @@ _CLAVICLE = ("clavicle", "clavicles", "collarbone*", "collar bone*", "*schluesse
 _CLAVICLE_LATIN = ("clavicula*", "claviculae", "klavikula*")
 _SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*", "skapula*")
 _HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
-_HEART = phrases("""
-    heart, cardiac, cardiac silhouette, heart shadow, heart silhouette, cardiac shadow,
-    cardiomediastinum, hart, herz, hertz, herzens, herzschatten, herzsilhouette, herzkontur*,
-    herzumriss*, herzsegment*, herzmaske*, herzflaeche
-""")
+_HEART = phrases(_LISTS["_HEART"])
 _SINGLE = (
     ("Heart", _HEART),
     ("Aorta", ("aorta", "aortic arch", "aortic knob", "aortenbogen", "aortensegment*")),
@@ -168,33 +113,15 @@ _HEART_WORDS = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
     *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz", "hart"),
 )
-_BIG = phrases("""
-    enlarg*, big, bigger, large, larger, wide, wider, widened, broad, dilated, size, sized, width,
-    too big, oversized, normal, normally, ok, huge, borderline, diameter, massive, hypertroph*,
-    expanded, vergroesser*, gross, groesse, breit, breite, verbreitert, zu gross, normal,
-    normalgross, dilatiert, weit, durchmesser, riesig, verdickt
-""")
+_BIG = phrases(_LISTS["_BIG"])
 _MEASURES = ("herzgroesse*", "heart size", "cardiac size", "ctr", "ratio", "htq", "quotient*")
 HEART_SIZE = (
     *(f"{measure} .. normal*" for measure in _MEASURES),
     *(f"normal* .. {measure}" for measure in _MEASURES),
-    *phrases("""
-        vermiss .. herz, vermesse .. herz, miss .. herz, measure .. heart, cardiomegal*, ctr,
-        cardiothoracic, cardio thoracic, cardiothoracic ratio, cardiothoracic index,
-        cardio thoracic ratio, cardio thoracic index, heart size, ratio of heart, measure heart,
-        cardiac size, heart to chest, heart to thorax
-    """),
+    *phrases(_LISTS["HEART_SIZE"]),
     *(f"{heart} .. {big}" for heart in _HEART_WORDS for big in _BIG),
     *(f"{big} .. {heart}" for heart in _HEART_WORDS for big in _BIG if big not in ("ok",)),
-    *phrases("""
-        heart .. thorax, thorax .. heart, herz .. thorax, herz .. brustkorb, heart lung ratio,
-        heart to lung ratio, heart chest ratio, heart thorax ratio, heart .. ratio, ratio .. heart,
-        ratio, ratios, quotient*, herz .. *messen, herz .. quotient*, herz .. ratio, htq, ctq,
-        herzgroesse*, herzbreite, kardiomegali*, herzvergroesserung, herz messen, herz vermessen,
-        miss herz, herzthoraxquotient*, herz|hertz|hertzt thorax quotient*, herz thorax index,
-        herzthorax*, herz .. verhaeltnis*, herz thorax verhaeltnis*, herz lungen quotient*,
-        thoraxquotient*, kardiothorakal*, grossherz, herzverbreiterung, cor .. vergroessert
-    """),
+    *phrases(_LISTS["HEART_SIZE_B"]),
 )
 
 HEART_JUDGED = (
@@ -218,30 +145,12 @@ OVERLAY = (
     *("overlay anzeigen", "overlay zeigen", "overlay"),
 )  # fmt: skip
 
-PHRASES = phrases("""
-    my heart, my lungs, mein herz, meine lunge, lung window*, bone window*, lungenfenster,
-    knochenfenster, cardiac arrest, cardiac surg*, lung transplant*, everything ok, everything okay,
-    everything alright, alles ok, alles klar, alles gut, i am sick, sick of, i am ill, broken heart,
-    heart .. broken, heart rate, heart beat, heartbeat, heart attack, heart sound*, heart murmur*,
-    heart transplant*, herzfrequenz, herzinfarkt, herzschlag, mass effect of, lung function,
-    lung volume test, lungenfunktion*, normal saline, bone scan, critical mass, body mass,
-    muscle mass, analysis of variance, blood analysis, report bug, bug report, where do i,
-    where can i, how do i, how can i, what can you do
-""")
+PHRASES = phrases(_LISTS["PHRASES"])
 
-ELSEWHERE = phrases("""
-    liver, spleen, kidney*, brain, stomach, bowel*, bladder, pancreas, prostate, uterus, thyroid,
-    knee*, hip, hips, wrist*, ankle*, femur, tibia, skull, tooth, teeth, breast*, pelvis,
-    gallbladder, appendix, leber, milz, niere*, gehirn, magen, darm, blase, knie*, huefte*, skin,
-    rash*, haut, handgelenk*, oberschenkel*, schaedel*, zahn*, becken, schilddruese*,
-    bauchspeicheldruese, gallenblase, brust, mamma, elbow*, ellenbogen, finger*, toe, toes, cell,
-    cells, nuclei, nucleus, zelle*, zellkern*, organoid*, abdomen, sinuses, femoral, fibula,
-    patella, meniscus, sacrum, acetabul*, coccyx, jaw, mandible, maxilla, eye, eyes, nose, neck,
-    foot, feet, heel, thumb, forearm, ulna, metacarp*, metatars*, tarsal, ovar*, testi*, cervix,
-    colon, rectum, fuss, hals, kiefer*, auge, nase, wade, unterschenkel*, unterarm*, hueftgelenk*,
-    kniegelenk*, schenkelhals*, meniskus, kreuzbein, eierstock*, adrenal*, nebenniere*, dickdarm,
-    nasal, orbit*, nasennebenhoehle*, paranasal, maxillary
-""")
+WINDOWS = phrases("lung|lungs|heart|bone window*, lungenfenster*")
+"""Windows of the display, which are no structures to outline."""
+
+ELSEWHERE = phrases(_LISTS["ELSEWHERE"])
 """Parts of the body for which the pack has no tool."""
 BEYOND_TUBES = tuple(
     word
@@ -249,11 +158,7 @@ BEYOND_TUBES = tuple(
     if word not in ("stomach", "magen", "abdomen", "brust", "bowel*", "darm", "skin", "haut")
 )
 """The same parts where the question is about a tube, which may end in the stomach."""
-NOT_OUTLINED = phrases("""
-    rib, ribs, trachea, bronch*, vessel*, sternum, pacemaker*, tube, tubes, catheter*, line,
-    humerus, carina, pulmonary arter*, vein*, lymph node*, rippe*, luftroehre, gefaess*, brustbein,
-    schrittmacher*, katheter*, lymphknoten, muscle*, muskel*, skin, haut, coronary, arteries
-""")
+NOT_OUTLINED = phrases(_LISTS["NOT_OUTLINED"])
 """Structures of the chest that the segmentation cannot outline."""
 
 LABELS = tuple(
@@ -289,17 +194,9 @@ FINDINGS = (
 )
 """All terms for findings, scored by the classifier or not."""
 
-NORMAL = phrases("""
-    lung|lungs .. clear|normal, clear|normal .. lung|lungs, unremarkable, healthy, no .. abnormal*,
-    normal .. film|radiograph|xray|study|chest, film|radiograph|xray|study|chest .. normal
-""")
+NORMAL = phrases(_LISTS["NORMAL"])
 """Words of statements that nothing is found."""
-BEYOND_LABELS = phrases("""
-    carcinoma*, cancer*, malignan*, tumor*, tumour*, metasta*, tuberculosis, granuloma*, cavit*,
-    calcif*, abscess*, empyema, sarcoid*, aneurysm*, bronchiect*, embol*, copd, covid, infection,
-    heart failure, cardiac failure, lesion*, hyperinflat*, karzinom*, *krebs, furosemide, diuretic*,
-    antibiotic*, biopsy, surgery, chemotherapy, treat*, therapy, prescrib*
-""")
+BEYOND_LABELS = phrases(_LISTS["BEYOND_LABELS"])
 """Further findings, and treatments, of which only a result that names them says anything."""
 
 TARGETS = (

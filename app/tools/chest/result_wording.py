@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.tools.chest.contradictions import (
@@ -175,6 +175,30 @@ def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     return cited(lines)
 
 
+_PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
+
+
+def phrase_to_locate(
+    argument: str, **others: str
+) -> Callable[[Data, Data], Mapping[str, str] | None]:
+    """Return a function that makes the arguments of a tool that locates a scored finding.
+
+    It names the highest of the labels that were asked for, else of those above the operating
+    point; None if there is none. `others` are further arguments of the tool.
+    """
+
+    def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:
+        scores = scores_of(output)
+        asked = [label for label in metadata.get("labels") or () if label in scores]
+        labels = asked or [label for label, score in scores.items() if score > OPERATING_POINT]
+        if not labels:
+            return None
+        highest = max(labels, key=lambda label: scores[label])
+        return {argument: _PHRASES.get(highest, _label(highest).lower()), **others}
+
+    return arguments
+
+
 def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
@@ -248,9 +272,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
             "Which disease it is: scores and outlines do not decide that; a radiologist does."
         )
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
-    if (lesion or disease) and "where" in answer.kinds and not grounded:
-        lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
-    elif disease and "part" in answer.targets and not grounded:
+    if disease and "part" in answer.targets and "where" not in answer.kinds and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
     if lesion and _MEDSAM2 not in answer.ran and "size" in answer.targets:
         lines.append(
@@ -258,7 +280,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
             f"lesions.{shown}"
         )
     if "volume" in answer.targets:
-        lines.append("A volume: a radiograph is flat and gives areas only.")
+        lines.append("A volume: no tool here measures one; a radiograph gives areas only.")
     return lines
 
 

@@ -24,6 +24,13 @@ from app.tools.files import plain, save_png
 
 _LIMIT = 1e9
 
+_ACQUISITION = (
+    *("SpacingBetweenSlices", "KVP", "CTDIvol", "ContrastBolusAgent"),
+    *("MagneticFieldStrength", "ScanningSequence", "EchoTime", "RepetitionTime", "InversionTime"),
+    *("FlipAngle", "SeriesDescription", "ProtocolName", "Manufacturer", "ManufacturerModelName"),
+)
+"""Attributes of how the image was made, returned as the file has them, if it has them."""
+
 
 class DicomProcessorInput(ToolInput):
     """Arguments of `dicom_processor`."""
@@ -138,6 +145,7 @@ def _metadata(
         "StudyDate": instance.get("StudyDate") or None,
         "Modality": instance.get("Modality") or None,
         "SliceThickness": instance.get("SliceThickness") or None,
+        **{keyword: given for keyword in _ACQUISITION if (given := instance.get(keyword))},
         "PixelSpacing": [spacing.row_mm, spacing.column_mm] if known else None,
         "WindowCenter": window.center if window else None,
         "WindowWidth": window.width if window else None,

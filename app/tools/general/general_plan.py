@@ -49,6 +49,19 @@ _FACTS = {
     "PatientSex": "Sex of the patient",
     "StudyDate": "Study date",
     "SliceThickness": "Slice thickness",
+    "SpacingBetweenSlices": "Spacing between slices",
+    "ContrastBolusAgent": "Contrast agent",
+    "KVP": "Tube voltage",
+    "CTDIvol": "Dose (CTDIvol)",
+    "MagneticFieldStrength": "Field strength",
+    "ScanningSequence": "Sequence",
+    "EchoTime": "Echo time",
+    "RepetitionTime": "Repetition time",
+    "InversionTime": "Inversion time",
+    "FlipAngle": "Flip angle",
+    "SeriesDescription": "Series description",
+    "ProtocolName": "Protocol",
+    "Manufacturer": "Manufacturer",
     "PixelSpacing": "Pixel spacing",
     "Rows": "Matrix",
     "NumberOfFrames": "Frames in this file",
@@ -58,6 +71,25 @@ _FACTS = {
     "WindowCenter": "Window",
 }
 """What a question may ask of the header, by the key in the metadata that answers it."""
+
+_UNITS = {
+    **dict.fromkeys(("SliceThickness", "SpacingBetweenSlices"), "mm"),
+    **dict.fromkeys(("EchoTime", "RepetitionTime", "InversionTime"), "ms"),
+    "KVP": "kV",
+    "CTDIvol": "mGy",
+    "MagneticFieldStrength": "T",
+    "FlipAngle": "degrees",
+}
+"""Units of the attributes (PS3.3 C.7.6.2, C.8.2.1, C.8.3.1)."""
+
+_SEQUENCES = {
+    "SE": "spin echo",
+    "IR": "inversion recovery",
+    "GR": "gradient recalled",
+    "EP": "echo planar",
+    "RM": "research mode",
+}
+"""Defined terms of Scanning Sequence (PS3.3 C.8.3.1)."""
 
 _AGE_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days"}
 
@@ -76,16 +108,22 @@ def _facts(data: Data, targets: frozenset[str]) -> list[list[Sentence]]:
 def _fact(key: str, data: Data) -> str:
     value = data.get(key)
     if not _given(value):
-        return "the file does not give it"
+        return "not in the part of the header that I read; see Attributes (Ctrl+2)"
     text = _compact(value)
     match key:
         case "PatientAge":
             age = re.fullmatch(r"(\d{1,3})([YMWD])", text)
-            return f"{int(age[1])} {_AGE_UNITS[age[2]]}, at the time of the study" if age else text
+            return (
+                f"{int(age[1])} {_AGE_UNITS[age[2]]}, at the time of the study"
+                if age
+                else f"{text} (without a unit)"
+            )
         case "StudyDate" if re.fullmatch(r"\d{8}", text):
             return f"{text[:4]}-{text[4:6]}-{text[6:]}"
-        case "SliceThickness":
-            return f"{text} mm"
+        case "ScanningSequence":
+            return " + ".join(_SEQUENCES.get(term, term) for term in text.split("\\"))
+        case "Manufacturer":
+            return f"{text} {data.get('ManufacturerModelName') or ''}".strip()
         case "PixelSpacing":
             note = data.get("PixelSpacingNote")
             text = " x ".join(f"{item:.5g}" for item in value or ())
@@ -95,7 +133,7 @@ def _fact(key: str, data: Data) -> str:
         case "WindowCenter":
             return f"centre {text}, width {_compact(data.get('WindowWidth'))}"
         case _:
-            return text
+            return f"{text} {_UNITS.get(key, '')}".strip()
 
 
 def _shown(output: Data, metadata: Data) -> list[Sentence]:
@@ -192,8 +230,9 @@ _METADATA = (
         which institution, institution, which department, metadata, meta data, metadatum, window,
         windows, windowing, window level, what level, which level, level setting*, level value*,
         window and level, modality, attribute, attributes, tag, tags, header, headers,
-        pixel spacing, pixelspacing, spacing, bits, bit depth, which view, what view, pixel size,
-        pixel .. mm|millimet*, mm|millimet* .. pixel, resolution, matrix, acquired, acquisition*,
+        pixel spacing, pixelspacing, spacing, voxel size, voxelgroesse, bits, bit depth,
+        which view, what view, pixel size, pixel .. mm|millimet*, mm|millimet* .. pixel,
+        resolution, matrix, acquired, acquisition*,
         study date, dimensions, rows and columns, photometric*, manufacturer, scanner, kvp, kv,
         exposure time, dicom info*, dicom data, dicom, slice thickness, which projection,
         what projection, ap or pa, pa or ap, frontal or lateral, laterality, image size,
@@ -219,6 +258,52 @@ _METADATA = (
         """
     ),
 )
+_ACQUISITION = (
+    (
+        "SpacingBetweenSlices",
+        phrases("slice spacing|gap|distance|interval, spacing|gap between slices, schichtabstand*"),
+    ),
+    (
+        "ContrastBolusAgent",
+        phrases(
+            """
+            contrast agent|medium|enhanced|given|used|administered,
+            is|was .. contrast, kontrastmittel
+            """
+        ),
+    ),
+    ("KVP", phrases("kvp, kv, tube voltage, roehrenspannung")),
+    ("CTDIvol", phrases("ctdi*, strahlendosis")),
+    (
+        "MagneticFieldStrength",
+        phrases("field strength, tesla, how many tesla, feldstaerke"),
+    ),
+    (
+        "ScanningSequence",
+        phrases(
+            """
+            which|what sequence, type|kind of sequence, scanning sequence, pulse sequence,
+            is it|this t1|t2|flair|dwi, t1 or t2, t2 or t1, welche sequenz
+            """
+        ),
+    ),
+    ("EchoTime", phrases("echo time, te, echozeit")),
+    ("RepetitionTime", phrases("repetition time, tr, repetitionszeit")),
+    ("InversionTime", phrases("inversion time, inversionszeit")),
+    ("FlipAngle", phrases("flip angle, flipwinkel")),
+    (
+        "SeriesDescription",
+        phrases(
+            """
+            series description|name, which|what series, which|what sequence, type|kind of sequence,
+            is it|this t1|t2|flair|dwi, t1 or t2, t2 or t1, welche serie|sequenz
+            """
+        ),
+    ),
+    ("ProtocolName", phrases("which|what protocol, protocol name, welches protokoll")),
+    ("Manufacturer", phrases("manufacturer, which|what scanner, hersteller")),
+)
+"""Attributes of how the image was made, each with the words that ask for it."""
 _TARGETS = (
     (
         "PatientAge",
@@ -241,9 +326,15 @@ _TARGETS = (
         "SliceThickness",
         phrases("slice thickness, thick slices, schichtdicke, dick .. schichten|schicht"),
     ),
+    *_ACQUISITION,
     (
         "PixelSpacing",
-        phrases("spacing, pixelspacing, pixel size, mm per pixel, pixelabstand*, pixelgroesse*"),
+        phrases(
+            """
+            spacing, pixelspacing, pixel size, mm per pixel, pixelabstand*, pixelgroesse*,
+            voxel size, voxelgroesse
+            """
+        ),
     ),
     (
         "Rows",
@@ -422,7 +513,12 @@ PLAN = PackPlan(
         QuestionKind("describe", _DESCRIBE, tools=(_DICOM,), alone=True, by_eye=True),
         QuestionKind("all", ("everything", "alles"), tools=(_DICOM,), bare=True),
         QuestionKind("analyse", _ANALYSE, tools=(_DICOM,), alone=True),
-        QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),
+        QuestionKind(
+            "metadata",
+            (*_METADATA, *(words for _, asked in _ACQUISITION for words in asked)),
+            tools=(_DICOM,),
+            certain=True,
+        ),
         QuestionKind("metadata_alone", _METADATA_ALONE, tools=(_DICOM,), alone=True),
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),

@@ -183,7 +183,8 @@ def _remove(widget: QWidget) -> None:
 
 
 CONTINUE = "Go on."
-_PLAN_TOOLS = ("update_plan", "check_answer")  # calls of the loop that the checklist shows
+# Calls of the loop that the checklist shows; the second stands in earlier conversations only.
+_PLAN_TOOLS = ("update_plan", "check_answer")
 
 
 class RunView(QWidget):
@@ -407,19 +408,19 @@ class RunView(QWidget):
             self._model = run_wording.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
-        self._add_missing()
+        self._add_missing(event.missing if isinstance(event, RunFinished) else ())
         self.notice = self._ending(event)
         if self.notice is not None:
             self._insert(self.notice)
         for thought in self.thoughts:
             thought.finish()
 
-    def _add_missing(self) -> None:
-        """Name the models that several calls lacked once, in one line."""
+    def _add_missing(self, named: Sequence[str]) -> None:
+        """Name once, in one line, the models that several calls lacked or that the answer names."""
         cards = [card for card in self.cards.values() if card.missing]
-        if len(cards) < 2:
+        if len(cards) < 2 and not named:
             return  # the single card says it
-        models = [name for card in cards for name in card.missing]
+        models = [*(name for card in cards for name in card.missing), *named]
         self.missing = Notice(missing_models.summary(models), tone="muted")
         open_models = self._actions.open_models
         self.missing.add_action("Models…", "cpu", lambda: open_models(models[0]))

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from app.agent.enforcement.update_plan_tool import CHECK_ANSWER
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
@@ -54,9 +53,8 @@ class Run:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """All calls of tools that began; the loop's own check of an answer is none."""
-        started = (event.tool for event in self.events if event.kind == "tool_started")
-        return tuple(tool for tool in started if tool != CHECK_ANSWER)
+        """All calls of tools that began."""
+        return tuple(event.tool for event in self.events if event.kind == "tool_started")
 
     @property
     def plan(self) -> Any:

@@ -229,4 +229,7 @@ def test_no_text_of_a_file_stands_outside_the_data(tmp_path: Path):
 
 def test_why_an_answer_does_not_count_yet_is_followed_by_what_to_do(tmp_path: Path):
     played = play(tmp_path, COUNT, says("six"), says("I will not look."))
-    assert "Sightline: Call " in outside(played)
+    said, told = played.model.requests[-1][-2:]
+    assert (said.role, said.text) == ("assistant", "six")
+    assert told.text.startswith("Sightline: The question is not answered yet.")
+    assert f"Call {cells.CELLS}" in told.text

@@ -484,13 +484,14 @@ def test_each_override_is_logged_without_anything_of_the_patient(
 
 def test_a_model_that_answers_without_what_the_question_needs_is_asked_once_more(tmp_path: Path):
     played = play(tmp_path, "How many cells?", says("six"), segment(), says("six [1]"))
-    assert played.ran == ["check_answer", cells.CELLS]
+    assert played.ran == [cells.CELLS]
     assert [rule for rule, _, _ in played.overrides] == ["incomplete"]
     assert played.plan[-1].goal == "done"
 
 
-def test_a_model_that_insists_is_believed_but_the_goal_is_incomplete(tmp_path: Path):
-    played = play(tmp_path, "How many cells?", says("six"), says("six, I said"))
+def test_a_model_that_insists_is_believed_where_rules_cannot_do_it_either(tmp_path: Path):
+    asked = "How many cells are in another image?"
+    played = play(tmp_path, asked, says("six"), says("six, I said"), pictures=3)
     assert played.events[-1].answer.startswith("six, I said")
     assert played.plan[-1].goal == "incomplete"
     assert cells.CELLS in played.plan[-1].goal_why

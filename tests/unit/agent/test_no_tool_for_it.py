@@ -12,7 +12,17 @@ from app.agent.answers.result_summaries import direct_answer
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
-from app.agent.planning import Intent, NoRule, Planner, Reply, Scene, ToolPlan, schema_of
+from app.agent.planning import (
+    Intent,
+    NoRule,
+    OpenImage,
+    Output,
+    Planner,
+    Reply,
+    Scene,
+    ToolPlan,
+    schema_of,
+)
 from app.agent.sessions import Thread
 from app.tools.general.general_plan import PLAN, WORDINGS
 from tests.routing.table import SCENES, registry_of
@@ -67,6 +77,12 @@ def ask(folder: Path, question: str, tools: FakeRegistry | None = None, **change
         ("reset the view", "**R**"),
         ("measure the distance", "**L**"),
         ("which key inverts the image?", "**F1**"),
+        ("show lung window", "**Window**"),
+        ("show me the bone window", "**Window**"),
+        ("remove the lungs", "cropped or cut"),
+        ("crop to the heart", "**+**"),
+        ("crop the image", "**+**"),
+        ("get rid of the ribs", "cropped or cut"),
     ],
 )
 def test_the_assistant_says_that_it_cannot_work_the_viewer_and_names_the_key(
@@ -194,7 +210,34 @@ HEADER = {
     "ViewPosition": None,
     "WindowCenter": 40.0,
     "WindowWidth": 400.0,
+    "EchoTime": "90",
+    "RepetitionTime": "4000",
+    "MagneticFieldStrength": "3",
+    "ScanningSequence": "SE\\IR",
+    "SeriesDescription": "t2_tse_tra",
+    "CTDIvol": "12.5",
+    "Manufacturer": "Sightline",
+    "ManufacturerModelName": "Phantom",
 }
+
+
+def facts(question: str) -> list[str]:
+    """Return the direct answers to a question about the header, a line each."""
+    intent = read(question)
+    assert "dicom_processor" in intent.wanted
+    message = Message(
+        role="tool",
+        tool="dicom_processor",
+        ok=True,
+        data={"output": {"image_path": "a.png"}, "metadata": HEADER},
+        evidence=1,
+    )
+    return [
+        line
+        for wording in WORDINGS
+        if wording.kind in intent.kinds
+        for line in direct_answer(wording, message, intent.targets)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,30 +253,53 @@ HEADER = {
         ("what is the pixel spacing?", "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns)"),
         ("what is the matrix size?", "**Matrix:** 256 x 512 pixels"),
         ("what modality is this?", "**Modality:** CT."),
-        ("which view is this?", "**View:** the file does not give it."),
-        ("is this PA or AP?", "**View:** the file does not give it."),
+        (
+            "which view is this?",
+            "**View:** not in the part of the header that I read; see Attributes (Ctrl+2).",
+        ),
+        (
+            "is this PA or AP?",
+            "**View:** not in the part of the header that I read; see Attributes (Ctrl+2).",
+        ),
         ("what is the window level?", "**Window:** centre 40, width 400."),
+        ("TE?", "**Echo time:** 90 ms."),
+        ("What is the TR?", "**Repetition time:** 4000 ms."),
+        ("What field strength?", "**Field strength:** 3 T."),
+        ("Was a contrast agent used?", "**Contrast agent:** not in the part"),
+        ("What is the CTDIvol?", "**Dose (CTDIvol):** 12.5 mGy."),
+        ("What is the voxel size?", "**Pixel spacing:** 0.5 x 0.5 mm"),
+        ("which manufacturer?", "**Manufacturer:** Sightline Phantom."),
         ("which hospital?", "All that the header says is listed under Attributes (Ctrl+2)."),
     ],
 )
 def test_facts_of_the_header_are_answered_first(question: str, said: str):
-    intent = read(question)
-    assert "dicom_processor" in intent.wanted
-    message = Message(
-        role="tool",
-        tool="dicom_processor",
-        ok=True,
-        data={"output": {"image_path": "a.png"}, "metadata": HEADER},
-        evidence=1,
-    )
-    lines = [
-        line
-        for wording in WORDINGS
-        if wording.kind in intent.kinds
-        for line in direct_answer(wording, message, intent.targets)
-    ]
+    lines = facts(question)
     assert [line.replace(" [1]", "")[: len(said)] for line in lines] == [said]
     assert all(" [1]" in line for line in lines if line.startswith("**"))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is TE and TR?", ["**Echo time:** 90 ms.", "**Repetition time:** 4000 ms."]),
+        (
+            "What sequence is this?",
+            [
+                "**Sequence:** spin echo + inversion recovery.",
+                "**Series description:** t2_tse_tra.",
+            ],
+        ),
+        (
+            "Is this a T2?",
+            [
+                "**Sequence:** spin echo + inversion recovery.",
+                "**Series description:** t2_tse_tra.",
+            ],
+        ),
+    ],
+)
+def test_facts_of_how_the_image_was_made_are_answered(question: str, said: list[str]):
+    assert [line.replace(" [1]", "") for line in facts(question)] == said
 
 
 def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Path):
@@ -243,3 +309,60 @@ def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Pat
     text = " ".join(line.text for line in lines)
     assert "The image in the viewer keeps its own" in text
     assert "what the viewer shows" not in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Convert the DICOM to PNG, then classify the PNG and outline the lungs.",
+        "Convert it to a PNG. Then score the findings on the converted image.",
+        "export as png and score findings on that png",
+    ],
+)
+def test_tools_get_the_converted_picture_where_the_question_says_so(question: str):
+    plan = read(question).plan
+    assert isinstance(plan, ToolPlan)
+    assert plan.steps[0].tool == "dicom_processor"
+    for step in plan.steps[1:]:
+        assert step.arguments["image_path"] == Output(1, "image_path", fallback=True), step
+
+
+def test_tools_get_the_open_image_where_the_question_only_converts_it_as_well():
+    plan = read("Convert the DICOM to PNG and score the findings").plan
+    assert isinstance(plan, ToolPlan)
+    assert plan.steps[1].arguments["image_path"] == OpenImage()
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("what is the patient's name?", "at the top left of the image"),
+        ("who is this patient?", "**Ctrl+2**"),
+        ("patient id?", "**Ctrl+2**"),
+        ("when was the patient born?", "**Ctrl+2**"),
+        ("how many slices?", "at the top right of the image"),
+        ("which slice is this?", "at the top right of the image"),
+    ],
+)
+def test_what_the_viewer_shows_and_the_assistant_is_not_given_is_said_where_it_stands(
+    question: str, told: str
+):
+    intent = read(question, "ct_dicom")
+    assert intent.wanted == ()
+    assert isinstance(intent.plan, Reply)
+    assert told in intent.plan.text
+    assert "cannot work" not in intent.plan.text
+    assert "\n" not in intent.plan.text
+
+
+def test_the_number_of_slices_is_answered_where_the_note_on_the_image_has_it():
+    registry = registry_of("chest")
+    note = {**SCENES["ct_dicom"][0], "image_number": 16, "images_in_series": 34}
+    scene = Scene((note,), schemas(), plans=registry.plans)
+    plan = Planner(registry.plans).interpret("how many slices are there?", scene).plan
+    assert plan == Reply("This is image 16 of 34 in its series.", certain=True)
+
+
+@pytest.mark.parametrize("question", ["show lung window", "show the lung window please"])
+def test_a_window_of_the_lungs_outlines_no_lungs(question: str):
+    assert "chest_xray_segmentation" not in read(question).wanted

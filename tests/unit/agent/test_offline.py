@@ -82,8 +82,7 @@ def test_figures_are_rounded_with_units_and_stand_under_the_tool_that_gave_them(
     assert "At or below it: Effusion 0.50, Pneumonia 0.31" in answer
     assert "not probabilities and not diagnoses" in answer
     assert "- cardiothoracic_ratio: the midline is off centre" in answer
-    assert "no tool that ran locates one" in answer
-    assert answer.endswith("Not for diagnosis: a person has to look at the image.")
+    assert "Nothing installed here can show where" in answer
     names = [tool.spec.name for tool in pack().all()]
     for block in answer.split("\n\n"):
         title, *lines = block.splitlines()
@@ -120,7 +119,7 @@ def test_a_label_asked_for_is_answered_by_its_score_and_never_as_a_disease(tmp_p
         ("How many masses are there?", "no tool that ran finds, measures or counts lesions"),
         ("Size of the largest nodule in mm?", "no tool that ran finds, measures or counts"),
         ("Any consolidation on the right?", "a score is for the whole film"),
-        ("Where is the mass?", "no tool that ran locates one"),
+        ("Where is the mass?", "Nothing installed here can show where"),
         ("Estimate the lung volume", "gives areas only"),
     ],
 )

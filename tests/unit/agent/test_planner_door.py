@@ -124,7 +124,7 @@ def test_a_model_is_offered_the_unready_tools_that_the_intent_names(
         ("Which disease is it?", "**Which disease:**"),
         ("Is there a mass in the left lung?", "On which side or in which part"),
         ("How large is the nodule?", "Outline, size or number of a lesion"),
-        ("What is the lung volume, and is there a mass?", "A volume: a radiograph is flat"),
+        ("What is the lung volume, and is there a mass?", "A volume: no tool here measures one"),
     ],
 )
 def test_the_packs_wordings_answer_what_the_intent_is_about(question: str, answered: str):

@@ -146,6 +146,35 @@ def test_a_question_that_needs_no_image_needs_none_open(tool: str):
     assert plan(text, ()) == [(tool, {"question": text})]
 
 
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        (
+            "Ask CheXagent to locate the left pleural effusion.",
+            {"task": "locate", "prompt": "left pleural effusion"},
+        ),
+        (
+            "CheXagent: locate any rib fracture",
+            {"task": "locate", "prompt": "rib fracture"},
+        ),
+        (
+            "Ask CheXagent for the progression of the effusion.",
+            {"task": "progression", "prompt": "effusion"},
+        ),
+        (
+            "Ask CheXagent whether there is an effusion, and if so, locate it.",
+            {"prompt": "Ask CheXagent whether there is an effusion, and if so, locate it."},
+        ),
+    ],
+)
+def test_chexagent_is_asked_as_one_of_its_tasks_where_the_words_say_so(
+    question: str, arguments: dict[str, Any]
+):
+    ((tool, found),) = plan(question)
+    assert tool == "chest_xray_expert"
+    assert found == {"image_paths": [OPEN], **arguments}
+
+
 def test_a_free_question_on_a_slice_goes_to_a_model_that_takes_any_image():
     slice_note = {**DICOM_NOTE, "modality": "CT", "body_part": ""}
     question = "How severe is the emphysema?"

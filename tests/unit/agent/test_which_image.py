@@ -163,7 +163,10 @@ def test_an_earlier_result_on_another_image_does_not_reach_the_goal(tmp_path: Pa
     play(tmp_path, "Count the cells", first, says("six [1]"), pictures=2, thread=thread)
     asked = "How many cells are in image-2?"
     again = play(tmp_path, asked, says("six"), says("!"), pictures=2, thread=thread)
-    assert again.plan[-1].goal == "incomplete"
+    assert [rule for rule, _, _ in again.overrides] == ["incomplete"]
+    assert again.ran == [cells.CELLS], "by the rules, on the image that is asked about"
+    started = [event for event in again.events if event.kind == "tool_started"]
+    assert started[0].arguments["image_path"].endswith("1.png")
 
 
 def test_another_tool_that_was_refused_does_not_stand_for_the_one_that_is_needed(tmp_path: Path):

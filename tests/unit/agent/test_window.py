@@ -76,13 +76,13 @@ def test_what_fits_is_the_whole_thread_across_tasks():
 
 
 def test_older_results_give_way_first_the_oldest_before_the_newer():
-    thread = history([400], [400], [400], [400])
+    thread = history([440], [440], [440], [440])
     whole = window(200_000).build("system", thread).tokens
     prompt = window(int((whole - 300) / 0.95) + 500).build("system", thread)
     assert data_of(prompt, "call-1") == {
         "summary": "Result 1 found.",
         "_truncated": True,
-        "_notice": 'Older result, summarised. The rest: read_result(id="r1", path="").',
+        "_notice": 'Older result, summarised. The rest: read_result(id="call-1", path="").',
     }
     assert prompt.shortened == 1
     assert "1 earlier message was shortened" in prompt.notice
@@ -125,7 +125,8 @@ def test_a_single_result_keeps_head_and_tail_with_a_notice():
     notice, tail = rest.split("…] ", 1)
     assert " ".join(words).startswith(head)
     assert " ".join(words).endswith(tail)
-    assert notice.endswith('characters left out. The rest: read_result(id="r1", path="output.t").')
+    ending = 'The rest: read_result(id="call-1", path="output.t").'
+    assert notice.endswith(f"characters left out. {ending}")
     assert abs(len(head) - len(tail)) < 100
     assert len(head) > 4_500
     assert prompt.tokens <= RESULT_TOKENS + 100
@@ -142,7 +143,7 @@ def test_lists_keep_their_first_twenty_at_any_depth():
         "items": list(range(20)),
         "_total_count": 21,
         "_truncated": True,
-        "_notice": 'The rest: read_result(id="r1", path="output.a[0].b[20:40]").',
+        "_notice": 'The rest: read_result(id="call-1", path="output.a[0].b[20:40]").',
     }
 
 
@@ -161,7 +162,7 @@ def test_many_small_parts_become_head_and_tail_of_the_json():
     assert shown["summary"] == "Counted."
     assert shown["head"].startswith('{"summary": "Counted.", "output": {"cell 0": 0')
     assert shown["tail"].endswith('"cell 19999": 19999}}')
-    assert 'read_result(id="r1", path="")' in shown["_notice"]
+    assert 'read_result(id="call-1", path="")' in shown["_notice"]
 
 
 def test_unanswered_results_that_are_too_long_together_share_the_room():

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from app.errors import Cancelled
 from app.imaging.findings import Box
 from app.tools.api import ToolFailed, ToolRetry
-from app.tools.chest.expert import MODEL, ChestXRayExpert
+from app.tools.chest.expert import MODEL, ChestXRayExpert, tasks
 from app.tools.chest.plan import PLAN
 from app.tools.files import save_png
 from app.tools.hosting.host import ProcessHost
@@ -242,6 +242,101 @@ def test_which_of_two_images_was_turned_is_told(looking: Any, bench: Bench):
     bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), **mirrored))
     warned = looking(Looks(), "image-1", "image-2").metadata["warnings"]
     assert "image 2: the image is stored mirrored; it was turned for the model" in warned
+
+
+PROMPTS = {
+    "locate": "Please locate the following phrase: a left apical pneumothorax.",
+    "present": "Does this chest X-ray contain a pneumothorax?",
+    "identify": "Given the CXR, identify any diseases. Options:\nPneumonia, Pleural Effusion",
+    "view": "What is the view of this chest X-ray? Options: (a) PA, (b) AP, (c) LATERAL",
+    "findings": 'Given the indication: "Short of breath. No trauma.", write a structured findings '
+    "section for the CXR.",
+    "progression": "You are given two images: one reference image and one new image. Please "
+    "identify the progression of pneumothorax:\n(a) worsening\n(b) stable\n(c) improving",
+}
+"""As Stanford-AIMI/CheXagent asks them in model_chexagent/chexagent.py."""
+ABOUT = {
+    "locate": "a left apical pneumothorax.",
+    "present": "pneumothorax?",
+    "identify": "Pneumonia, Pleural Effusion",
+    "view": "the view",
+    "findings": "Short of breath. No trauma.",
+    "progression": "pneumothorax",
+}
+
+
+@pytest.mark.parametrize("task", list(PROMPTS))
+def test_a_task_is_asked_in_the_words_that_the_model_was_trained_with(
+    looking: Any, bench: Bench, task: str
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), StudyDate="20200101"))
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), StudyDate="20200301"))
+    images = ("image-1", "image-2") if task == "progression" else ("image-1",)
+    host = Looks()
+    result = looking(host, *images, task=task, prompt=ABOUT[task])
+    assert host.calls[0][1]["prompt"] == PROMPTS[task]
+    assert result.metadata["task"] == task
+    assert result.metadata["asked"] == PROMPTS[task]
+
+
+def test_without_a_task_the_question_is_asked_as_it_is(looking: Any):
+    host = Looks()
+    result = looking(host)
+    assert host.calls[0][1]["prompt"] == PROMPT
+    assert result.metadata["task"] is None
+
+
+def test_the_tasks_are_those_that_a_language_model_may_choose():
+    described = ChestXRayExpert().spec.Input.model_json_schema()["properties"]["task"]
+    (choices,) = [one["enum"] for one in described["anyOf"] if "enum" in one]
+    assert choices == list(tasks()) == list(PROMPTS)
+
+
+@pytest.mark.parametrize(
+    ("task", "count", "told"),
+    [("locate", 2, "one image"), ("view", 2, "one image"), ("progression", 1, "two images")],
+)
+def test_a_task_is_asked_about_as_many_images_as_it_was_trained_with(
+    bench: Bench, task: str, count: int, told: str
+):
+    for number in range(count):
+        bench.open(write_dicom(bench.folder / f"{number}.dcm", radiograph()))
+    named = [f"image-{number}" for number in range(1, count + 1)]
+    with pytest.raises(ToolRetry, match=told):
+        bench.run(ChestXRayExpert(), image_paths=named, prompt="effusion", task=task)
+    assert bench.source.count == 0, "nor is one read"
+
+
+def test_a_progression_with_the_newer_image_first_is_sent_back(looking: Any, bench: Bench):
+    """The model takes the first for the earlier one: worse would be better."""
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), StudyDate="20200301"))
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), StudyDate="20200101"))
+    host = Looks()
+    with pytest.raises(ToolRetry, match="earlier") as caught:
+        looking(host, "image-1", "image-2", task="progression", prompt="effusion")
+    assert "image-2, image-1" in caught.value.remedy
+    assert host.calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "corners"),
+    [
+        # One box after another, the words before each, as the training data have it.
+        (
+            "<|ref|>small effusion<|/ref|><|box|>(10,20),(30,40)<|/box|>"
+            "<|ref|>small effusion<|/ref|><|box|>(50,60),(70,80)<|/box|>",
+            [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]],
+        ),
+        ("<|box|>(0,0),(100,100)<|/box|>", [[0, 0, 1, 1]]),
+    ],
+)
+def test_a_located_phrase_is_drawn_under_its_own_words(
+    looking: Any, text: str, corners: list[list[float]]
+):
+    result = looking(Looks(text=text), task="locate", prompt="small effusion")
+    assert [finding.label for finding in result.findings] == ["small effusion"] * len(corners)
+    assert all(isinstance(finding.geometry, Box) for finding in result.findings)
+    assert [box["model_coordinates"] for box in result.output["boxes"]] == corners
 
 
 @pytest.mark.parametrize("count", [3, 4, 9])
