@@ -19,48 +19,15 @@ from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
 from app.tools.chest.organs import name_key
 from app.tools.files import plain
+from app.tools.pack_plan import phrases, word_lists, word_pairs
 
-LABELS = (
-    "Atelectasis",
-    "Consolidation",
-    "Infiltration",
-    "Pneumothorax",
-    "Edema",
-    "Emphysema",
-    "Fibrosis",
-    "Effusion",
-    "Pneumonia",
-    "Pleural_Thickening",
-    "Cardiomegaly",
-    "Nodule",
-    "Mass",
-    "Hernia",
-    "Lung Lesion",
-    "Fracture",
-    "Lung Opacity",
-    "Enlarged Cardiomediastinum",
-)
+LABELS = phrases(word_lists("chest")["LABELS"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
 
-_OTHER_NAMES = {
-    "pleuraleffusion": "Effusion",
-    "oedema": "Edema",
-    "pulmonaryedema": "Edema",
-    "pulmonaryoedema": "Edema",
-    "lungedema": "Edema",
-    "infiltrate": "Infiltration",
-    "collapse": "Atelectasis",
-    "enlargedheart": "Cardiomegaly",
-    "heartenlargement": "Cardiomegaly",
-    "opacity": "Lung Opacity",
-    "lesion": "Lung Lesion",
-    "hiatalhernia": "Hernia",
-    "pleuralthickening": "Pleural_Thickening",
-    "widemediastinum": "Enlarged Cardiomediastinum",
-}
+_OTHER_NAMES = word_pairs(word_lists("chest")["LABEL_NAMES"])
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
@@ -74,8 +41,9 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
     found: list[str] = []
     for name in requested or ():
         key = name_key(name)
-        label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
-        if label is None:
+        (other,) = _OTHER_NAMES.get(key, ("",))
+        label = known.get(key) or other or known.get(key.removesuffix("s"))
+        if not label:
             near = difflib.get_close_matches(key, known, n=2, cutoff=0.7)
             hint = f" Did you mean {' or '.join(known[item] for item in near)}?" if near else ""
             raise ToolRetry(

@@ -7,6 +7,7 @@ layout, the program in that folder is run instead, with the user's consent.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from transformers import (
 from transformers.activations import ACT2FN
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 
+from app.paths import resources_dir
 from app.tools.api import Progress
 from app.tools.chest import published_programs
 from app.tools.chest.boxes import (
@@ -58,20 +60,10 @@ from app.tools.model_process.serving import Work, serve
 
 IMAGE = "<image>"
 _BEFORE = "Given the current frontal image"
-_ASK = (
-    " Repeat the following finding as a grounded phrase with bounding boxes indicating all "
-    "locations where it can be seen in the given chest X-ray image. Finding: "
+_ASK: dict[str, str] = tomllib.loads(
+    (resources_dir() / "prompts" / "maira.toml").read_text("utf-8")
 )
-_REPORT = (
-    " Provide a structured description of the findings in the radiology study in comparison to "
-    "the prior frontal image.{boxes} INDICATION: N/A TECHNIQUE: N/A COMPARISON: N/A"
-)
-_GROUNDED = (
-    " Each finding should be described as a self-contained plain-text sentence. If the finding is "
-    "groundable, locate the finding in the current frontal chest X-ray image, with bounding boxes "
-    "indicating all locations where it can be seen in the current frontal image. Otherwise, "
-    "generate just the ungrounded finding without bounding boxes."
-)
+"""The published words that follow an image: "phrase", "report", "boxes" (in a report)."""
 _NOT_CONFIG = ("architectures", "model_type", "torch_dtype", "dtype", "_name_or_path")
 _RENAMED = (
     # Left: names of DINOv2's attention weights before transformers 5.
@@ -123,8 +115,9 @@ class Maira:
         It asks where `phrase` is; or, if that is "", for the findings of a report, `grounded` or
         not, in the published words for an image without lateral, prior and clinical information.
         """
-        report = _REPORT.format(boxes=_GROUNDED if grounded else "")
-        before, after = (_BEFORE, f"{_ASK}{phrase}") if phrase else (f"{_BEFORE} only", report)
+        before = _BEFORE if phrase else f"{_BEFORE} only"
+        boxes = _ASK["boxes"] if grounded else ""
+        after = _ASK["phrase" if phrase else "report"].format(phrase=phrase, boxes=boxes)
         content = [
             {"index": None, "text": before, "type": "text"},
             {"index": 0, "text": None, "type": "image"},

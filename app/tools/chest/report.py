@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from app.imaging.findings import Box
 from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
 from app.tools.chest import image_suitability
-from app.tools.chest.grounding import Prediction, located_phrases
+from app.tools.chest.grounding import located_phrases
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import (
     NOTE,
@@ -54,14 +54,10 @@ class ReportInput(ToolInput):
 
 
 class ReportOutput(BaseModel):
-    """The two drafted sections; None if a section's model is missing or wrote no usable text.
-
-    `located` has the sentences of grounded findings that have boxes.
-    """
+    """The two drafted sections; None if a section's model is missing or wrote no usable text."""
 
     findings: str | None = None
     impression: str | None = None
-    located: list[Prediction] | None = None
 
 
 SPEC = ToolSpec(
@@ -82,7 +78,6 @@ SPEC = ToolSpec(
         Need("package", "transformers"),
         Need("weights", FINDINGS),
         Need("weights", IMPRESSION),
-        Need("weights", BETTER, optional=True),
     ),
     timeout_s=900.0,
     pack="chest",
@@ -136,14 +131,13 @@ class ChestXRayReportGenerator:
             "model": "; ".join(model.card.title for model in models.values()),
             "models": {name: model.card.title for name, model in models.items()},
             "weights_sha256": {name: model.sha256 for name, model in models.items()},
+            "located": located,
             "device": str(next(iter(answers.values())).get("device", "")),
             "note": NOTE,
             "warnings": warnings,
             "status": "completed",
         }
-        output: dict[str, Any] = {name: texts.get(name) for name in SECTIONS}
-        if located:
-            output["located"] = located
+        output = {name: texts.get(name) for name in SECTIONS}
         wrote = next(iter(models.values()))  # boxes are of the first section
         findings = labelled_findings(
             boxes,

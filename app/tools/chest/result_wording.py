@@ -152,7 +152,7 @@ def _report(output: Data, metadata: Data) -> list[Sentence]:
         for key, value in output.items()
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]
-    if marked := len(output.get("located") or ()):
+    if marked := len(metadata.get("located") or ()):
         lines.append(Sentence(f"{marked} of its sentences are marked by boxes on the image."))
     note = "This text is a draft by a model; nobody has checked it."
     return [*lines, Sentence(note, cites=False)] if lines else []

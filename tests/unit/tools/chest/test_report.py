@@ -105,7 +105,7 @@ def test_maira_writes_the_findings_and_its_sentences_are_boxes_on_the_image(
     assert isinstance(box, Box)
     corners = (box.x0, box.y0, box.x1, box.y1)
     assert corners == pytest.approx([value - 0.5 for value in expected], abs=1e-6)
-    [located] = result.output["located"]
+    [located] = result.metadata["located"]
     assert located["phrase"] == SENTENCE
     assert located["bounding_boxes"]["image_coordinates"][0] == pytest.approx(corners, abs=0.01)
     warnings = " ".join(result.metadata["warnings"])
@@ -134,7 +134,7 @@ def test_a_report_without_boxes_is_asked_for_in_the_words_for_it(maira: Bench):
     maira.host = host = FakeHost(said_by_maira())
     for grounded in (False, True):
         result = maira.run(ChestXRayReportGenerator(), image_path="image-1", grounded=grounded)
-        assert "located" not in result.output
+        assert result.metadata["located"] == []
     asked = [payload for _, payload in host.calls]
     assert [payload["grounded"] for payload in asked] == [False, True]
     assert [payload["max_new_tokens"] for payload in asked] == [300, 450]
