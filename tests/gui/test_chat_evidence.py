@@ -137,7 +137,7 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     chip = chat.dock.window().focusWidget()
     assert chip is not None
     QTest.keyClick(chip, Qt.Key.Key_Tab)
-    assert chat.dock.window().focusWidget() is card(chat, 1)._details.button("Arguments")
+    assert chat.dock.window().focusWidget() is card(chat, 1)._details.button("Details")
 
 
 def test_the_tooltip_says_tool_and_image(chat: Chat, wait_until: Wait):

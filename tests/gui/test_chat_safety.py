@@ -82,7 +82,7 @@ def test_html_from_model_tool_and_user_shows_literally(
     say(RunFailed, error=EVIL, remedy=EVIL)
     wait_until(lambda: chat.run.ended)
     run = chat.run
-    run.cards["c"]._details.toggle("Arguments")
+    run.cards["c"]._details.toggle("Details")
     run.cards["c"]._details.toggle("Result")
     assert run.bubble.view.plain() == EVIL
     assert run.answers[0].view.plain() == EVIL

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.answers.evidence import cite
+from app.agent.answers.result_summaries import name_of_tool
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.image_reference import image_reference, name_of
@@ -153,11 +154,14 @@ _OVERRULED = re.compile(r" at your request, although | although .*you said that"
 _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
-def image_warnings(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph of warnings about the images of these results; "" if there are none."""
+def image_warnings(concerned: RelevantResults, plans: Plans, answer: str = "") -> str:
+    """Return a paragraph of warnings about the images of these results; "" if there are none.
+
+    Those that `answer` has already are left out.
+    """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
-    lines += _warned(concerned, plans)
+    lines += _warned(concerned, plans, answer.casefold())
     return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
 
 
@@ -174,7 +178,7 @@ def _open(concerned: RelevantResults) -> Iterator[str]:
             yield f"{which} is synthetic, made by a model: it shows no patient"
 
 
-def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
+def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[str]:
     """Yield the warnings about images.
 
     One shared by several results stands once, with their numbers.
@@ -182,10 +186,11 @@ def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):
-            if _minded(said, item.call.name, plans):
+            known = one_line(said).casefold() in answer
+            if _minded(said, item.call.name, plans) and not known:
                 alike.setdefault((concerned.where(item), said), []).append(item)
     for (where, said), items in alike.items():
-        tools = ", ".join(dict.fromkeys(item.call.name for item in items))
+        tools = ", ".join(dict.fromkeys(name_of_tool(item.call.name, plans) for item in items))
         place = f" on {where}" if where else ""
         yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
 
@@ -212,9 +217,13 @@ def _cited(line: str, items: list[LoggedCall]) -> str:
 
 
 def answer_footer(
-    director: Director, request: RunRequest, plans: Plans, cited: Collection[int]
+    director: Director,
+    request: RunRequest,
+    plans: Plans,
+    cited: Collection[int],
+    answer: str = "",
 ) -> str:
-    """Return the paragraphs to add to an answer, each after an empty line; "" for none."""
+    """Return the paragraphs to add to `answer`, each after an empty line; "" for none."""
     concerned = relevant_results(
         director.record,
         director.intent,
@@ -223,5 +232,5 @@ def answer_footer(
         by_rules=director.by_rules,
     )
     lacking = "\n\n".join(sentence for _, sentence in director.unmet())
-    told = lacking, disagreements(concerned, plans), image_warnings(concerned, plans)
+    told = lacking, disagreements(concerned, plans), image_warnings(concerned, plans, answer)
     return "".join(f"\n\n{part}" for part in told if part)

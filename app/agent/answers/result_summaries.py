@@ -1,7 +1,7 @@
 """Answers written from tools' outputs alone: findings, failures and what remains open.
 
-Every line about a result cites the result by its number and stands under the tool's name. Scores
-and measurements are described, never interpreted as a disease.
+Every line about a result cites it by its number, and stands under what people call the tool.
+Scores and measurements are described, never interpreted as a disease.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from app.tools.result_wording import (
     one_line,
 )
 
-DISCLAIMER = "Not for diagnosis: a person has to look at the image."
+_INSTALL = re.compile(r"\bmodels (?:get|accept) ")
+_FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ def summarise(
     `undone` names the calls that were not run, and the open steps of the plan.
     """
     blocks = _blocks(results, [], [], plans)
-    open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
+    open_ = [f"- {name_of_tool(one_line(item), plans)}" for item in dict.fromkeys(undone) if item]
     if open_:
         blocks.append("\n".join(["**Not run**", *open_]))
-    return "\n\n".join([*blocks, DISCLAIMER])
+    return "\n\n".join(blocks)
 
 
 def write_summary(
@@ -58,64 +59,108 @@ def write_summary(
     targets: frozenset[str] = frozenset(),
     plans: Plans = NO_PLANS,
 ) -> str:
-    """Return the answer of the offline planner: a summary of what the calls found.
+    """Return the answer of the offline planner: what was asked first, then the other results.
 
     `notes` are remarks on the plan, `topics` the names of the question's kinds, `targets` those of
     the packs' targets that the question is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
-        doubts = _warnings(results)
-        head = "from the results earlier in this conversation."
-        return "\n\n".join([head, *(doubts or ["None of them carries a warning."]), DISCLAIMER])
+        warned = _warnings(results, (), plans)
+        return "\n\n".join(warned or ["None of the results so far carries a warning."])
     told = AnswerContext(frozenset(topics), ran, targets)
-    head = _head(results, skipped, topics)
-    blocks = [head, *_direct_answers(results, skipped, told, plans)]
-    blocks += _blocks(results, skipped, notes, plans)
+    direct = _direct_answers(results, told, plans)
+    blocks = [*filter(None, [_head(results, skipped, topics)]), *direct.values()]
+    blocks += _blocks(results, skipped, notes, plans, direct)
     limits = _limits(told, plans)
     if limits:
         blocks.append("\n".join(["**What this does not answer**", *limits]))
-    return "\n\n".join([*blocks, DISCLAIMER])
+    return "\n\n".join(blocks)
 
 
 def _head(results: Sequence[Message], skipped: Sequence[Skipped], topics: Collection[str]) -> str:
     if not results and not skipped:
-        return "no tool has run in this conversation yet."
+        return "No tool has run in this conversation yet."
     if not results:
-        return "I could run none of the tools that this needs."
-    good = [message.tool for message in results if message.ok]
+        return "None of the tools that this needs could run."
     if "summary" in topics and not skipped:
-        return "from the results earlier in this conversation."
-    total = len(results) + len(skipped)
-    ran = f"I ran {', '.join(dict.fromkeys(message.tool for message in results))}."
-    if len(good) == total:
-        return ran
-    return f"{ran} {len(good)} of {total} steps gave a result; see below for the rest."
+        return "From the results earlier in this conversation:"
+    good, total = sum(message.ok for message in results), len(results) + len(skipped)
+    return f"{good or 'None'} of {total} steps gave a result." if good < total > 1 else ""
+
+
+def name_of_tool(tool: str, plans: Plans) -> str:
+    """Return what people call a tool: its pack's word for its results, or its name as words."""
+    words = tool.replace("_", " ").strip()
+    return plans.wording(tool).title or words[:1].upper() + words[1:]
+
+
+def _with_names(text: str, plans: Plans) -> str:
+    """Return a text with what people call the packs' tools in place of their names."""
+    titles = {wording.tool: wording.title for wording in plans.wordings() if wording.title}
+    return re.sub(r"\w+", lambda found: titles.get(found[0], found[0]), text)
 
 
 def _blocks(
-    results: Sequence[Message], skipped: Sequence[Skipped], notes: Sequence[str], plans: Plans
+    results: Sequence[Message],
+    skipped: Sequence[Skipped],
+    notes: Sequence[str],
+    plans: Plans,
+    direct: Mapping[int, str] | None = None,
 ) -> list[str]:
-    blocks = ["\n".join(render_result(message, plans)) for message in results if message.ok]
-    failures = [_failure(message) for message in results if not message.ok]
-    failures += [f"- **{item.tool}** was not run: {_sentence(item.reason)}" for item in skipped]
-    if failures:
-        blocks.append("\n".join(["**Not done**", *failures]))
-    blocks += _warnings(results)
+    """Return the parts of an answer behind the direct answers, which have their own results.
+
+    `direct` are these answers, by the index of their result.
+    """
+    direct = direct or {}
+    told = [message for number, message in enumerate(results) if number not in direct]
+    blocks = ["\n".join(render_result(message, plans)) for message in told if message.ok]
+    failed = [message for message in results if not message.ok]
+    names = [(name_of_tool(message.tool, plans), message) for message in failed if message in told]
+    lines = [f"- **{name}:** {_reason(message)}" for name, message in names]
+    lines += [
+        f"- **{name_of_tool(item.tool, plans)}** was not run: "
+        f"{_with_names(_sentence(item.reason), plans)}"
+        for item in skipped
+    ]
+    if lines:
+        blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
+    if any(_INSTALL.search(str(message.data.get("remedy") or "")) for message in failed):
+        blocks.append("Models are installed under Tools > Models.")
+    blocks += _warnings(results, [*direct.values()], plans)
     if notes:
-        blocks.append("\n".join(["**About the steps**", *(f"- {n}" for n in dict.fromkeys(notes))]))
+        about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
+        blocks.append("\n".join(["**About the steps**", *about]))
     return blocks
 
 
-def _warnings(results: Sequence[Message]) -> list[str]:
-    """Return the block of the results' warnings, or []."""
-    warnings = [
-        cite(f"- {message.tool}: {warning}", message.evidence)
-        for message in results
-        if message.ok
-        for warning in warnings_of(message)
-    ]
-    return ["\n".join(["**Warnings**", *dict.fromkeys(warnings)])] if warnings else []
+def _warnings(results: Sequence[Message], said: Sequence[str], plans: Plans) -> list[str]:
+    """Return the block of the results' warnings, each once and none that `said` has; or []."""
+    good = [message for message in results if message.ok]
+    alike: dict[str, list[Message]] = {}
+    for message in good:
+        for warning in warnings_of(message):
+            if not any(_part(warning) in text for text in said):
+                alike.setdefault(warning, []).append(message)
+    several = len({message.tool for message in good}) > 1
+    lines: list[str] = []
+    for warning, messages in alike.items():
+        names = ", ".join(dict.fromkeys(name_of_tool(item.tool, plans) for item in messages))
+        line = f"- {names}: {warning}" if several else f"- {sentence(warning)}"
+        for message in messages:
+            line = cite(line, message.evidence)
+        lines.append(line)
+    return ["\n".join(["**Warnings**", *lines])] if lines else []
+
+
+def _part(warning: str) -> str:
+    """Return what an answer repeats of a warning that it tells: what stands after its head."""
+    return warning.partition(" varies by ")[2] or warning
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def _sentence(text: str) -> str:
@@ -123,29 +168,32 @@ def _sentence(text: str) -> str:
     return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
-def _failure(message: Message) -> str:
-    error = one_line(str(message.data.get("error") or "failed")).rstrip(".")
+def _reason(message: Message) -> str:
+    """Return why a call failed and what to do; how to install a model is told once for all."""
+    error = one_line(_FILE.sub("", str(message.data.get("error") or "failed")), 600).rstrip(".")
     remedy = one_line(for_people(str(message.data.get("remedy") or "")), limit=600)
-    # "Stopped by the user.", "Not run: ..." say themselves what became of it.
-    what = "" if error.startswith(("Stopped", "Not run")) else " failed"
-    return f"- **{message.tool}**{what}: {error}. {remedy}".rstrip()
+    return f"{sentence(error)}. {'' if _INSTALL.search(remedy) else remedy}".rstrip()
 
 
 def _direct_answers(
-    results: Sequence[Message], skipped: Sequence[Skipped], told: AnswerContext, plans: Plans
-) -> list[str]:
-    done = {message.tool: message for message in results if message.ok}
-    tried = {message.tool for message in results} | {item.tool for item in skipped}
-    answers: list[str] = []
+    results: Sequence[Message], told: AnswerContext, plans: Plans
+) -> dict[int, str]:
+    """Return the direct answers to the question, by the index of the result that gives each.
+
+    They are complete: such a result has no part of its own in the answer.
+    """
+    last = {message.tool: number for number, message in enumerate(results)}
+    last |= {message.tool: number for number, message in enumerate(results) if message.ok}
+    answers: dict[int, str] = {}
     for wording in plans.wordings():
-        if not wording.kind or wording.kind not in told.kinds:
+        number = last.get(wording.tool)
+        if number is None or not wording.kind or wording.kind not in told.kinds:
             continue
-        if wording.tool in done:
-            answers.append("\n".join(direct_answer(wording, done[wording.tool], told.targets)))
-        elif wording.tool in tried:
-            text = f"I cannot say {wording.subject}: {wording.tool} gave no result (see below)."
-            answers.append(text)
-    return [text for text in answers if text]
+        if not results[number].ok:
+            answers[number] = f"I cannot say {wording.subject}. {_reason(results[number])}"
+        elif lines := direct_answer(wording, results[number], told.targets):
+            answers[number] = "\n".join(lines)
+    return answers
 
 
 def _limits(told: AnswerContext, plans: Plans) -> list[str]:
@@ -156,10 +204,10 @@ def _limits(told: AnswerContext, plans: Plans) -> list[str]:
         if pack.unanswered is not None
         for line in pack.unanswered(told)
     ]
-    if "compare" in told.kinds:
+    if "compare" in told.kinds and told.ran:
         lines.append(
-            "Whether free texts agree: comparing them needs a language model"
-            + ("; they stand above." if len(told.ran) > 1 else ", and two texts.")
+            "Whether the texts agree: comparing them needs a language model"
+            + ("." if len(told.ran) > 1 else ", and two texts.")
         )
     return [f"- {line}" for line in lines]
 
@@ -176,7 +224,8 @@ def render_result(message: Message, plans: Plans) -> list[str]:
     """Return the heading and the lines about one successful call, each line with its citation."""
     wording = plans.wording(message.tool)
     lines = _told(wording, message) or cited(_generic(message.output, _summary(message)))
-    return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
+    head = f"**{name_of_tool(message.tool, plans)}**"
+    return [head, *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
@@ -197,11 +246,6 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
 def written(sentences: Sequence[Sentence], number_: int) -> str:
     """Return the sentences as one line; those with `cites` set cite the result `number_`."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
-
-
-def heading(wording: ResultWording) -> str:
-    """Return the heading above the lines about a tool."""
-    return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
 def warnings_of(message: Message) -> list[str]:

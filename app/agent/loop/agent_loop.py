@@ -221,7 +221,8 @@ class _Run:
                 marked,
                 said,
                 lambda cited: (
-                    early + answer_footer(self.director, self.request, self.agent.plans, cited)
+                    early
+                    + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
             if checked.closing:
@@ -424,7 +425,7 @@ class _Run:
         try:
             cited = self.calls.evidence.check(half).cited
             footer = self._marked("", [half])[1]
-            footer += answer_footer(self.director, self.request, self.agent.plans, cited)
+            footer += answer_footer(self.director, self.request, self.agent.plans, cited, half)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
             return

@@ -24,7 +24,6 @@ from app.agent.messages import Message, ToolCall
 from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPlan, resolve
 from app.tools.pack_plan import NO_PLANS, Plans
 
-_PREFIX = "Offline planner (no language model): "
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
 _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
@@ -109,15 +108,13 @@ def _results(turn: Sequence[Message]) -> dict[int, Message]:
 
 
 async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
-    for match in _DELTA.finditer(_PREFIX + text):
+    for match in _DELTA.finditer(text):
         yield Text(match.group())
         # Lets the loop see a cancel between two pieces.
         await asyncio.sleep(0)
 
 
-BY_RULES = "Answered by rules, no language model was asked: "
-"""The beginning of an answer that was not written by a model."""
-IN_PLACE = "The language model called no tool for this, so rules answered in its place: "
+IN_PLACE = "The language model called no tool for this, so rules answered in its place.\n\n"
 """The beginning of an answer that rules gave because a model did not do what it was asked."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
@@ -213,7 +210,7 @@ class RuleAnswers:
         """
         self.director.by_rules = True
         if self.own_text:
-            return self._say(f"{BY_RULES}{self.own_text}")
+            return self._say(self.own_text)
         while (decision := self._next()) is not None:
             if isinstance(decision, Step):
                 calls = [self.director.rules_call(decision)]
@@ -221,7 +218,7 @@ class RuleAnswers:
                 calls = self.director.before_answer()
             if not isinstance(calls, list) or not calls:
                 assert isinstance(decision, Finished)
-                return self._told(decision, BY_RULES)
+                return self._told(decision)
             stop = await self.work("", calls)
             if stop is not None:
                 return stop
@@ -245,7 +242,7 @@ class RuleAnswers:
         director = self.director
         return next_action(director.intent, director.planned_results(), certain=certain)
 
-    def _told(self, finished: Finished, head: str) -> str:
+    def _told(self, finished: Finished, head: str = "") -> str:
         director, skipped = self.director, finished.skipped
         notes = [*finished.notes, *director.notes]
         targets = director.intent.targets

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, image_arguments, unsuitable_image
 from app.agent.llm.base import ToolSchema
+from app.agent.messages import GREETING, THANKS
 from app.agent.planning.argument_values import (
     as_argument,
     find_numbers,
@@ -39,11 +40,6 @@ _HELP = (
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
     r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
 )
-_GREETING = (
-    r"(?:hello|hi|hey|good\s+(?:morning|afternoon|evening|day)|hallo|moin|servus|guten\s+\w+|"
-    r"gr(?:ü|ue)(?:ß|ss)\s+gott)(?:[\s,]+(?:there|all|everybody|sightline))?[\s.!?]*"
-)
-_THANKS = r"(?:ok(?:ay)?[\s,]+)?(?:many\s+)?(?:thanks|thank\s+you|danke)(?:\s+\w+){0,3}[\s.!]*"
 _DOUBT = (
     r"(?:why|how|is|are|can|should|warum|wieso|wie|ist|sind|kann)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
     r"trustworthy|valid|warnings?|zuverl(?:ä|ae)ssig|sicher|verl(?:ä|ae)sslich)|"
@@ -79,14 +75,14 @@ def plan_plain_question(
         if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
             besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())
             return Reply(help_text(scene), certain=all(map(carries_no_meaning, besides)))
-        if re.fullmatch(_GREETING, said, re.IGNORECASE):
-            return Reply('hello. Ask about the open image, or ask "What can you do?".')
-        if re.fullmatch(_THANKS, said, re.IGNORECASE):
-            return Reply("you are welcome.")
+        if re.fullmatch(GREETING, said, re.IGNORECASE):
+            return Reply('Hello. Ask about the open image, or ask "What can you do?".')
+        if re.fullmatch(THANKS, said, re.IGNORECASE):
+            return Reply("You are welcome.")
         if has_words(question, _DOUBT):
             if any(message.role == "tool" for message in scene.earlier):
                 return ToolPlan((), topics | {"warnings"})
-            return Reply("no tool has run in this conversation, so there is no result to judge.")
+            return Reply("No tool has run in this conversation, so there is no result to judge.")
     if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
@@ -121,7 +117,7 @@ def help_text(scene: Scene) -> str:
 def no_rule_text() -> str:
     """Return a message that says that no rule matches, and what could be done instead."""
     return (
-        "no rule of mine matches this question, so I ran no tool and have no answer. Ask "
+        "I do not understand this question, so no tool ran. Ask "
         '"What can you do?" for a list. For free questions choose a language model in the settings.'
     )
 

@@ -304,4 +304,4 @@ def _lookup(
                         f"{tool} {state}, so the open image was used in place of its {key}"
                     )
                 return image_reference(note)
-            raise _Missing(f"it needs {key} from {tool}, which {state}")
+            raise _Missing(f"it needs the result of {tool}, which {state}")

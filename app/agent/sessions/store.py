@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from app.agent.context.model_messages import complete
 from app.agent.loop.emitter import utc_now
+from app.agent.messages import has_subject
 from app.agent.sessions.content import close_runs, read
 from app.agent.sessions.session_file import (
     FILE,
@@ -41,7 +42,7 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads; the title is the first question, shortened.
+    """A thread's entry in the list of threads; the title is its first question with a subject.
 
     Attributes:
         created: When the thread was started, as ISO 8601 in UTC.
@@ -186,8 +187,11 @@ def _info(folder: Path) -> ThreadInfo | None:
                 if entry.get("type") == "header":
                     created = str(entry.get("created", ""))
                 elif isinstance(message, dict) and message.get("role") == "user":
-                    title = short_title(str(message.get("text", "")))
-                    break
+                    question = str(message.get("text", ""))
+                    title = title or short_title(question)
+                    if has_subject(question):
+                        title = short_title(question)
+                        break
     except OSError:
         return None
     title = title or (_UNREADABLE if asked else "")

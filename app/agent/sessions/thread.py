@@ -12,7 +12,7 @@ from app.agent import events
 from app.agent.context.model_messages import to_text
 from app.agent.events import RunEvent
 from app.agent.loop.emitter import utc_now
-from app.agent.messages import Message
+from app.agent.messages import Message, has_subject
 from app.agent.sessions.content import Content, PastRun, close_runs, read
 from app.agent.sessions.session_file import (
     FILE,
@@ -84,9 +84,9 @@ class Thread:
 
     @property
     def title(self) -> str:
-        """The first question, shortened."""
-        first = next((item.text for item in self._history if item.role == "user"), "")
-        return short_title(first)
+        """The first question that says what the conversation is about, shortened."""
+        asked = [item.text for item in self._history if item.role == "user"]
+        return short_title(next(filter(has_subject, asked), asked[0] if asked else ""))
 
     @property
     def problems(self) -> tuple[str, ...]:

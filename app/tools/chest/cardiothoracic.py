@@ -14,6 +14,8 @@ from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain
 
 CUTOFF = 0.5
+WIDE_RATIO = 0.05
+"""A ratio that varies more than this over the network's passes gets a warning."""
 MARGIN = 0.02
 """Distance from the cutoff within which no judgement is given: two readers differ by more."""
 CUTOFF_TEXT = (
@@ -94,7 +96,7 @@ class CardiothoracicRatio:
                 f"no cardiothoracic ratio: {measured.refused}",
                 remedy="Measure by hand with the line tool, if the borders can be seen.",
             )
-        doubts = [*measured.warnings, *found.warnings]
+        doubts = [*measured.warnings, *found.warnings, *_unstable(found.ratio_spread)]
         warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
         judgement = _judgement(ratio, found.ratio_spread)
         output = {
@@ -116,7 +118,7 @@ class CardiothoracicRatio:
             "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
-            "note": "Approximate: measured on a model's outlines. Not for diagnosis.",
+            "note": "Approximate: measured on a model's outlines.",
             "status": "completed",
         }
 
@@ -169,6 +171,13 @@ def _own_points(
     return start, end
 
 
+def _unstable(spread: float | None) -> list[str]:
+    if spread is None or spread <= WIDE_RATIO:
+        return []
+    text = f"unstable: the cardiothoracic ratio varies by {spread:.2f} when the image is cropped"
+    return [f"{text} or rotated slightly"]
+
+
 def _judgement(ratio: float, spread: float | None = None) -> str:
     """Judge a ratio against the cutoff.
 
@@ -176,7 +185,7 @@ def _judgement(ratio: float, spread: float | None = None) -> str:
     this film (`spread`), gives no judgement.
     """
     if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
-        return f"too close to {CUTOFF}: it cannot decide whether the heart is enlarged"
+        return f"too close to {CUTOFF} to decide whether the heart is enlarged"
     return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"
 
 

@@ -116,7 +116,7 @@ OPERATING_POINT = 0.5
 NOTE = (
     "Scores, not probabilities: each label is scaled so that 0.5 is its operating point on the "
     "training data (torchxrayvision). Above 0.5 the model flags the label, below it does not; how "
-    "far above says little. Not for diagnosis."
+    "far above says little."
 )
 NEAR_MARGIN = 0.05
 """Distance from the operating point within which a score decides nothing."""

@@ -380,7 +380,7 @@ def _result(
         "views": {"current": current.admission.position, "prior": prior.admission.position},
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
-        "note": "Approximate: based on models' outlines and scores. Not for diagnosis.",
+        "note": "Approximate: based on models' outlines and scores.",
         "warnings": warnings,
         "status": "completed",
     }

@@ -35,8 +35,8 @@ from app.tools.files import plain, save_png
 
 MODEL = "maira-2"
 NOTE = (
-    "Boxes by a model, not for diagnosis. It tends to mark what it is asked for: a box is no proof "
-    "of a finding, and no box is no proof of its absence."
+    "Boxes by a model. It tends to mark whatever it is asked for: a box does not prove a finding, "
+    "and no box does not exclude one."
 )
 COORDINATES = (
     "image_coordinates are x0, y0, x1, y1 in pixels of the original image (x to the right, y down, "

@@ -30,7 +30,7 @@ def spacing_mm(spacing: Spacing) -> list[float] | None:
 def area_note(spacing: Spacing) -> str:
     """Return a note on the spacing that an area in cm² is based on, or on why there is no area."""
     if not spacing.known:
-        return f"no area in cm2: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
+        return f"no area in cm²: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
     return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
 
 

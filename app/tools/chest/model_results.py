@@ -118,7 +118,7 @@ def labelled_findings(
     )
 
 
-NOTE = "Written by a model, checked by nobody. Not for diagnosis."
+NOTE = "Written by a model, unchecked."
 
 MOST_REPEATS = 4
 """Number of repeats in a row that make a phrase a loop."""

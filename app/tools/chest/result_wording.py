@@ -27,7 +27,7 @@ from app.tools.result_wording import (
     scores_of,
 )
 
-_NOTE = "Words of a model, which nobody has checked; fluent text is no sign that it is right."
+_NOTE = "Unchecked text by a model; fluent wording does not make it right."
 
 
 def _answer(output: Data, metadata: Data) -> list[Sentence]:
@@ -83,63 +83,49 @@ _TEXT_LIMIT = 4000
 
 
 def _scores(output: Data, metadata: Data) -> list[Sentence]:
-    scores = sorted(scores_of(output).items(), key=lambda item: -item[1])
-    if not scores:
-        return []
-    above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > OPERATING_POINT]
-    below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= OPERATING_POINT]
-    lines = [
-        Sentence(
-            f"Above the operating point 0.5: {', '.join(above)}."
-            if above
-            else "No label is above the operating point 0.5."
-        )
-    ]
-    if below:
-        lines.append(Sentence(f"At or below it: {', '.join(below)}."))
-    note = (
-        "These are scores, not probabilities and not diagnoses: 0.5 is where the model's authors "
-        "balanced hits and false alarms for each label."
-    )
-    return [*lines, Sentence(note, cites=False)]
+    return [sentence for line in _disease_answer(output, frozenset()) for sentence in line]
 
 
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:
     metrics = output.get("metrics") or {}
     basis = str(metadata.get("area_note") or "")
-    lines = [_organ(name, values, basis) for name, values in metrics.items()]
+    lines = [_organ(name, values) for name, values in metrics.items()]
     if missing := metadata.get("not_found"):
-        lines.append(f"Asked for but not found: {', '.join(missing)}.")
+        lines.append(f"Asked for but not found: {', '.join(map(_structure, missing))}.")
     if lines and basis:
-        lines.append(f"Areas: {one_line(basis)}.")
+        lines.append(f"{_sentence_case(one_line(basis)).rstrip('.')}.")
     return cited(lines)
 
 
-def _organ(name: str, values: Data, basis: str) -> str:
-    area = f"area {number(values['area_pixels'])} px"
+_STRUCTURES = {
+    "Facies Diaphragmatica": "Diaphragm",
+    "Weasand": "Oesophagus",
+    "Left Hilus Pulmonis": "Left hilum",
+    "Right Hilus Pulmonis": "Right hilum",
+}
+
+
+def _structure(name: str) -> str:
+    """Return what people call a structure of the segmentation."""
+    return _STRUCTURES.get(name, one_line(name).capitalize())
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _organ(name: str, values: Data) -> str:
+    area = f"{number(values['area_pixels'])} px"
     if values.get("area_cm2") is not None:
-        mark = " (see below for what this rests on)" if basis else ""
-        area += f" = {number(values['area_cm2'], 1)} cm²{mark}"
+        area = f"{number(values['area_cm2'], 1)} cm²"
     confidence = number(values["confidence_score"])
-    return f"**{one_line(name)}:** outlined; {area}, mean probability {confidence}."
+    return f"**{_structure(name)}:** area {area}, confidence {confidence}."
 
 
 def _ratio(output: Data, metadata: Data) -> list[Sentence]:
-    ratio = output.get("ratio")
-    if not isinstance(ratio, (int, float)):
+    if not isinstance(output.get("ratio"), (int, float)):
         return []
-    measured = ""
-    if output.get("heart_width_px") is not None:
-        heart, thorax = (number(output[f"{name}_width_px"], 0) for name in ("heart", "thorax"))
-        measured = f": heart {heart} px / thorax {thorax} px"
-    in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
-    if None not in in_mm:
-        basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
-        measured += f" ({number(in_mm[0], 0)} mm / {number(in_mm[1], 0)} mm, {basis})"
-    lines = [f"Cardiothoracic ratio about {ratio:.2f} (approximate){measured}."]
-    if output.get("reliable") is False:
-        lines.append("Marked as unreliable by the tool; see the warnings.")
-    return cited(lines)
+    return _heart_answer({**metadata, **output}, frozenset())[0]
 
 
 def _report(output: Data, metadata: Data) -> list[Sentence]:
@@ -154,7 +140,7 @@ def _report(output: Data, metadata: Data) -> list[Sentence]:
     ]
     if marked := len(metadata.get("located") or ()):
         lines.append(Sentence(f"{marked} of its sentences are marked by boxes on the image."))
-    note = "This text is a draft by a model; nobody has checked it."
+    note = "Draft by a model, unchecked."
     return [*lines, Sentence(note, cites=False)] if lines else []
 
 
@@ -202,48 +188,58 @@ def phrase_to_locate(
 def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
-        text = f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
-        return [[Sentence(text, cites=False)]]
+        return [[Sentence("The heart could not be measured.", cites=False)]]
     side = "above" if ratio > OPERATING_POINT else "below"
     judged = one_line(str(output.get("judgement") or f"{side} 0.5"))
-    answer = [
-        Sentence(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
-        Sentence(
-            "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged.",
-            cites=False,
-        ),
-    ]
-    if not output.get("reliable", True):
-        answer.append(Sentence("It is not reliable here: see the warnings."))
+    # The tool's own words, so that its warning is not told a second time.
+    unstable = [text for text in output.get("warnings") or () if " varies by " in str(text)]
+    varies = f", varies by {one_line(unstable[0].partition(' varies by ')[2])}" if unstable else ""
+    answer = [Sentence(f"**Cardiothoracic ratio about {ratio:.2f}**{varies}: {judged}.")]
+    if output.get("heart_width_px") is not None:
+        answer.append(Sentence(_widths(output)))
+    if "too close" not in judged:
+        text = "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged."
+        answer.append(Sentence(text, cites=False))
+    if not output.get("reliable", True) and not unstable:
+        answer.append(Sentence("Unreliable on this film: see the warnings."))
     return [answer]
 
 
+def _widths(output: Data) -> str:
+    heart, thorax = (number(output[f"{name}_width_px"], 0) for name in ("heart", "thorax"))
+    in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
+    if None in in_mm:
+        return f"Heart {heart} px, thorax {thorax} px."
+    basis = one_line(str(output.get("spacing_source") or "source of the spacing not given"))
+    wide = [number(value, 0) for value in in_mm]
+    return f"Heart {wide[0]} mm, thorax {wide[1]} mm ({heart} and {thorax} px; {basis})."
+
+
 def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    scores = scores_of(output)
-    labels = [label for label in scores if label in targets]
-    if not labels:
-        return [[Sentence(_highest(scores))]]
-    return [
-        [
-            Sentence(
-                f"**{_label(label)}:** score {scores[label]:.2f}, {_side(scores[label])} the "
-                f"operating point 0.5 ({CLASSIFIER})."
-            ),
-            Sentence("A score is neither a probability nor a diagnosis.", cites=False),
-        ]
-        for label in labels
+    scores = dict(sorted(scores_of(output).items(), key=lambda item: -item[1]))
+    if not scores:
+        return []
+    note = Sentence("Scores are neither probabilities nor diagnoses.", cites=False)
+    asked = [label for label in scores if label in targets]
+    above = [label for label in scores if scores[label] > OPERATING_POINT and label not in asked]
+    below = [label for label in scores if label not in (*asked, *above)]
+    lines: list[list[Sentence]] = [
+        [Sentence(f"**{_scored(label, scores)}**: {_side(scores[label])} 0.5.")] for label in asked
     ]
+    if above:
+        named = ", ".join(_scored(label, scores) for label in above)
+        lines.append([Sentence(f"**{'Also above' if asked else 'Above'} 0.5:** {named}.")])
+    elif not asked:
+        lines.append([Sentence("**No finding is scored above 0.5.**")])
+    lines[0].append(note)
+    if below:
+        named = ", ".join(_scored(label, scores) for label in below)
+        lines.append([Sentence(f"At or below 0.5: {named}.")])
+    return lines
 
 
-def _highest(scores: Mapping[str, float]) -> str:
-    above = sorted(
-        (item for item in scores.items() if item[1] > OPERATING_POINT), key=lambda item: -item[1]
-    )
-    listed = ", ".join(f"{_label(label)} {score:.2f}" for label, score in above)
-    return (
-        f"**Which disease:** I cannot name one. Above the operating point 0.5 of {CLASSIFIER}: "
-        f"{listed or 'no label'}."
-    )
+def _scored(label: str, scores: Mapping[str, float]) -> str:
+    return f"{_label(label)} {scores[label]:.2f}"
 
 
 def _side(score: float) -> str:
@@ -267,10 +263,8 @@ def unanswered(answer: AnswerContext) -> list[str]:
     disease = "disease" in answer.kinds
     lesion = "lesion" in answer.targets
     lines: list[str] = []
-    if disease:
-        lines.append(
-            "Which disease it is: scores and outlines do not decide that; a radiologist does."
-        )
+    if disease and CLASSIFIER in answer.ran:
+        lines.append("Which disease it is: scores and outlines do not decide that.")
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
     if disease and "part" in answer.targets and "where" not in answer.kinds and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
@@ -287,7 +281,7 @@ def unanswered(answer: AnswerContext) -> list[str]:
 WORDINGS = (
     ResultWording(
         RATIO,
-        "Heart and thorax",
+        "Cardiothoracic ratio",
         _ratio,
         kind="heart_size",
         subject="whether the heart is enlarged",
@@ -295,13 +289,13 @@ WORDINGS = (
     ),
     ResultWording(
         CLASSIFIER,
-        "Scores",
+        "Chest findings",
         _scores,
         kind="disease",
-        subject="which disease there is",
+        subject="what is abnormal",
         answer=_disease_answer,
     ),
-    ResultWording(SEGMENTATION, "Outlines", _outlines),
+    ResultWording(SEGMENTATION, "Chest segmentation", _outlines),
     ResultWording(REPORT, "Draft report", _report),
     ResultWording("chest_xray_generator", "Synthetic image", _generated),
     ResultWording(GROUNDING, "Where the phrase is seen", _grounded),

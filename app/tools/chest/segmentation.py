@@ -152,7 +152,7 @@ def _result(
         "model": model.card.title,
         "weights_sha256": found.weights_sha256,
         "agreement_of_looks": found.agreement,
-        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
+        "note": "Outlines by a model. It finds anatomy, not disease.",
         "image_path": args.image_path,
         "segmentation_image_path": str(picture),
         "requested_organs": list(args.organs or organs.ALL),

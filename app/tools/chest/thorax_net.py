@@ -44,8 +44,6 @@ from app.tools.model_process.serving import Work, serve
 
 LOW_AGREEMENT = 0.85
 """A structure whose mean Dice coefficient over the passes is lower gets a warning."""
-WIDE_RATIO = 0.05
-"""A cardiothoracic ratio that varies more over the passes gets a warning."""
 _STEP = 2  # use every second row and column of the coarse grid, for speed
 
 
@@ -88,11 +86,6 @@ def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVari
         for name in agreement
         if agreement[name] < LOW_AGREEMENT
     ]
-    if ratio is not None and ratio > WIDE_RATIO:
-        notes.append(
-            f"unstable: the cardiothoracic ratio varies by {ratio:.2f} when the image is "
-            "cropped or rotated slightly"
-        )
     return PassVariation(agreement, ratio, tuple(notes))
 
 

@@ -41,7 +41,8 @@ def _file(output: Data, metadata: Data) -> list[Sentence]:
         )
     elif output.get("image_path"):
         lines.append("Converted to a PNG of what the viewer shows.")
-    return cited(lines)
+    rest = Sentence("The whole header is listed under Attributes (Ctrl+2).", cites=False)
+    return [*cited(lines), rest] if lines else []
 
 
 _FACTS = {
@@ -95,14 +96,12 @@ _AGE_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days"}
 
 
 def _facts(data: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    """Return a line for each attribute that the question asks for, or where all of them are."""
-    lines = [
+    """Return a line for each attribute that the question asks for."""
+    return [
         [Sentence(f"**{name}:** {_fact(key, data)}.")]
         for key, name in _FACTS.items()
         if key in targets
     ]
-    rest = "All that the header says is listed under Attributes (Ctrl+2)."
-    return lines or [[Sentence(rest, cites=False)]]
 
 
 def _fact(key: str, data: Data) -> str:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from app.imaging.findings import Finding
-from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
@@ -53,8 +52,7 @@ class AnswerView(QWidget):
         """Add the author, the usage and a Copy button below the answer; later calls do nothing."""
         if self.note is not None:
             return
-        # The warning stands first: a narrow dock cuts off the end of the line.
-        self.note = ElidedText(f"{wording.NOT_FOR_DIAGNOSIS} · {author}", "faint")
+        self.note = ElidedText(author, "faint")
         copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
         foot = column(row((self.note, 1), copy), spacing=0)

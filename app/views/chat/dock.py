@@ -197,10 +197,8 @@ class ChatDock(QWidget):
         foot = QWidget()
         foot.setObjectName("chatFooter")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        note = label("AI results are not for diagnosis.", "faint")
-        note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         margins = (SPACE.m, SPACE.xs, SPACE.m, SPACE.s)
-        column(self.pending, self.composer, note, spacing=6, margins=margins, parent=foot)
+        column(self.pending, self.composer, spacing=6, margins=margins, parent=foot)
         column(self.header, (self.conversation, 1), foot, spacing=0, parent=self)
 
     def _connect(self) -> None:

@@ -18,7 +18,6 @@ from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
-from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.approval import Answer
@@ -96,7 +95,7 @@ class ToolCard(QFrame):
         self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
-        self._details.add("Arguments", lambda: _as_json(started.arguments))
+        self._details.add("Details", lambda: f"{self.tool} {_as_json(started.arguments)}")
         parts = (self._make_head(), self.progress, self.progress_text, self._details)
         self._body = column(*parts, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         self.models_button: QPushButton | None = None
@@ -127,7 +126,7 @@ class ToolCard(QFrame):
             self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
             self._cited.timeout.connect(self._unmark)
         self._cited.start()
-        first = self.chips[0] if self.chips else self._details.button("Arguments")
+        first = self.chips[0] if self.chips else self._details.button("Details")
         first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _unmark(self) -> None:
@@ -203,10 +202,7 @@ class ToolCard(QFrame):
             parts.append(self.reason)
         elif event.status == "failed":
             reason = for_people(event.error) or event.summary or "It failed without a reason."
-            short = missing_models.without_commands(reason)
-            if short != reason:
-                self._details.add("How to get it", lambda: reason)
-            self.error = _text(short, "error")
+            self.error = _text(missing_models.without_commands(reason), "error")
             parts.append(self.error)
         elif event.status == "ok":
             warned = _warnings(event.output, event.metadata)
@@ -221,13 +217,12 @@ class ToolCard(QFrame):
             parts.append(self.table)
         if event.findings:
             parts.append(self._chips(event.findings))
-        if event.status == "ok":
+        if any(finding.provenance.model for finding in event.findings):
             parts.append(self._made_by(event))
         return parts
 
     def _make_head(self) -> QLayout:
         title = ElidedText(self._tools.texts.title(self.tool), "strong")
-        name = ElidedText(self.tool, "faint")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
         self._mark = icon_label("loader-circle", THEME.accent, 14)
@@ -238,7 +233,7 @@ class ToolCard(QFrame):
         icon_name = self._tools.texts.icon(self.tool)
         return row(
             icon_label(icon_name, THEME.text_muted, 18),
-            (column(title, name, spacing=1), 1),
+            (title, 1),
             row(self._duration, self._word, self._mark, self._number, spacing=6),
             spacing=10,
         )
@@ -294,8 +289,8 @@ class ToolCard(QFrame):
 
     def _made_by(self, event: ToolFinished) -> QWidget:
         models = sorted({item.provenance.model for item in event.findings} - {""})
-        maker = ", ".join(models) or self.tool
-        return ElidedText(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
+        maker = ", ".join(models)
+        return ElidedText(maker, "faint")
 
     def _name(self) -> None:
         word = _STATES[self.status][2]

@@ -136,16 +136,14 @@ def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it
 @pytest.mark.parametrize("which", ["", "image 2: "])
 def test_an_image_that_only_the_users_yes_let_in_is_told(tmp_path: Path, which: str):
     said = answer(tmp_path, warned("small", which + OVERRULED))
-    assert (
-        f"- chest_xray_classifier: {which}used at your request, although this image is CT" in said
-    )
+    assert f"- Chest findings: {which}used at your request, although this image is CT" in said
     assert "small" not in said
 
 
 def test_it_is_told_where_the_tool_warns_in_its_output_too(tmp_path: Path):
     turns = ([call("cardiothoracic_ratio", image_path=FILM)], says("The heart is normal [1]."))
     said = ask(tmp_path, tools({}, ratio=[OVERRULED]), turns, Thread.in_memory()).answer
-    assert "- cardiothoracic_ratio: used at your request, although this image is CT" in said
+    assert "- Cardiothoracic ratio: used at your request, although this image is CT" in said
 
 
 def test_without_plans_of_packs_it_is_told_as_well(tmp_path: Path):
@@ -172,7 +170,7 @@ DOUBTS = (
 
 @pytest.mark.parametrize("how", [MIRRORED, LOOKS_MIRRORED, *DOUBTS])
 def test_a_mirrored_or_doubtful_image_is_told(tmp_path: Path, how: str):
-    assert f"- chest_xray_classifier: {how} [1]." in answer(tmp_path, warned("small", how))
+    assert f"- Chest findings: {how} [1]." in answer(tmp_path, warned("small", how))
 
 
 def test_a_pack_says_it_of_its_own_tools_results(tmp_path: Path):
@@ -190,7 +188,7 @@ def test_what_several_results_say_of_one_image_stands_once(tmp_path: Path):
     registry = tools({FILM: warned(OVERRULED)}, ratio=[OVERRULED])
     calls = [call(CLASSIFIER, image_path=FILM), call("cardiothoracic_ratio", image_path=FILM)]
     said = ask(tmp_path, registry, (calls, says("Fine.")), Thread.in_memory()).answer
-    assert "- chest_xray_classifier, cardiothoracic_ratio: used at your request, although" in said
+    assert "- Chest findings, Cardiothoracic ratio: used at your request, although" in said
     assert said.count("used at your request, although") == 1
     assert said.endswith("results may be meaningless [1] [2].")
 
@@ -225,7 +223,7 @@ def test_a_follow_up_without_a_tool_carries_it(
 def test_a_follow_up_for_which_another_tool_runs_on_the_image_carries_it(tmp_path: Path):
     turns = [[call("cardiothoracic_ratio", image_path=FILM)]]
     said = follow_up(tmp_path, warned(OVERRULED), "The heart is fine [2].", turns=turns)
-    assert "chest_xray_classifier: used at your request, although" in said
+    assert "Chest findings: used at your request, although" in said
 
 
 def test_a_third_question_carries_it_still(tmp_path: Path):
@@ -249,11 +247,10 @@ def test_it_is_carried_when_the_conversation_is_opened_another_day(tmp_path: Pat
 def test_an_answer_that_cites_a_result_carries_it_from_another_image(tmp_path: Path):
     notes = (OTHER, DICOM_NOTE)
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=notes)
-    assert "- chest_xray_classifier on RG1.dcm: used at your request, although" in said
+    assert "- Chest findings on RG1.dcm: used at your request, although" in said
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=(OTHER,))
     assert (
-        "- chest_xray_classifier on an image that is not open now: used at your request, although"
-        in said
+        "- Chest findings on an image that is not open now: used at your request, although" in said
     )
 
 

@@ -165,7 +165,7 @@ def test_a_question_that_no_rule_matches_gets_no_list_of_code_names():
     plan = read("what should I cook tonight?").plan
     assert isinstance(plan, NoRule)
     text = plan.text
-    assert "no rule of mine matches" in text
+    assert "I do not understand this question" in text
     assert "_" not in text
 
 
@@ -176,12 +176,12 @@ def test_why_it_is_not_reliable_is_answered_by_the_warnings(tmp_path: Path):
     ask(tmp_path, "Is the heart enlarged?", tools, thread=thread)
     events = ask(tmp_path, "why is it not reliable?", tools, thread=thread)
     assert not [event for event in events if event.kind == "tool_started"]
-    assert "the film is rotated [1]" in events[-1].answer
+    assert "The film is rotated [1]" in events[-1].answer
     assert "Heart size" not in events[-1].answer
     again = ask(tmp_path, "can I trust this?", tools, thread=thread)[-1].answer
-    assert "the film is rotated [1]" in again
+    assert "The film is rotated [1]" in again
     fresh = ask(tmp_path, "why is it not reliable?", tools)[-1].answer
-    assert "no tool has run in this conversation" in fresh
+    assert "No tool has run in this conversation" in fresh
 
 
 def test_what_it_can_do_names_tools_by_title_and_says_which_lack_a_model():
@@ -269,7 +269,6 @@ def facts(question: str) -> list[str]:
         ("What is the CTDIvol?", "**Dose (CTDIvol):** 12.5 mGy."),
         ("What is the voxel size?", "**Pixel spacing:** 0.5 x 0.5 mm"),
         ("which manufacturer?", "**Manufacturer:** Sightline Phantom."),
-        ("which hospital?", "All that the header says is listed under Attributes (Ctrl+2)."),
     ],
 )
 def test_facts_of_the_header_are_answered_first(question: str, said: str):

@@ -118,10 +118,10 @@ def test_a_model_is_offered_the_unready_tools_that_the_intent_names(
 @pytest.mark.parametrize(
     ("question", "answered"),
     [
-        ("Is there a pleural effusion?", "**Effusion:** score 0.70"),
-        ("Liegt ein Pleuraerguss vor?", "**Effusion:** score 0.70"),
-        ("Is the lung collapsed?", "**Atelectasis:** score 0.30"),
-        ("Which disease is it?", "**Which disease:**"),
+        ("Is there a pleural effusion?", "**Effusion 0.70**: above 0.5"),
+        ("Liegt ein Pleuraerguss vor?", "**Effusion 0.70**: above 0.5"),
+        ("Is the lung collapsed?", "**Atelectasis 0.30**: below 0.5"),
+        ("Which disease is it?", "**Above 0.5:** Effusion 0.70"),
         ("Is there a mass in the left lung?", "On which side or in which part"),
         ("How large is the nodule?", "Outline, size or number of a lesion"),
         ("What is the lung volume, and is there a mass?", "A volume: no tool here measures one"),
@@ -136,4 +136,4 @@ def test_the_packs_wordings_answer_what_the_intent_is_about(question: str, answe
     text = write_summary([scores], [], [], {"disease"}, intent.targets, packs.plans)
     assert answered in text
     silent = write_summary([scores], [], [], {"disease"}, frozenset(), packs.plans)
-    assert (answered in silent) == (answered == "**Which disease:**")
+    assert (answered in silent) == (answered == "**Above 0.5:** Effusion 0.70")

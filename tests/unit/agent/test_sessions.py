@@ -176,3 +176,15 @@ def test_a_thread_in_memory_leaves_nothing_on_disk(tmp_path: Path):
     thread.append(Message(role="user", text="q"))
     with pytest.raises(FileProblem):
         thread.files_dir()
+
+
+def test_a_conversation_is_called_by_what_it_is_about_not_by_its_greeting(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    thread = store.new_thread()
+    thread.append(Message(role="user", text="hello"))
+    assert thread.title == "hello"
+    for text in ("What can you do?", "thanks", "Is the heart enlarged?", "And the lungs?"):
+        thread.append(Message(role="user", text=text))
+    assert thread.title == "Is the heart enlarged?"
+    thread.close()
+    assert [info.title for info in store.threads()] == ["Is the heart enlarged?"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.answers.result_summaries import DISCLAIMER, summarise, write_summary
+from app.agent.answers.result_summaries import name_of_tool, summarise, write_summary
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.llm.base import Plan
 from app.agent.loop.agent_loop import AgentLoop, Limits
@@ -41,14 +41,13 @@ def test_results_failures_warnings_and_what_was_left():
     )
     blocks = text.split("\n\n")
     assert blocks == [
-        "**Heart and thorax** (cardiothoracic_ratio)\n"
-        "- Cardiothoracic ratio about 0.47 (approximate).",
-        "**cell_counter**\n- Found 12 cells.",
-        "**Not done**\n- **chest_xray_classifier** failed: weights missing. Install them.\n"
-        "- **cell_counter**: Stopped before it finished.",
-        "**Warnings**\n- cardiothoracic_ratio: the patient is rotated",
-        "**Not run**\n- chest_xray_segmentation\n- Compare with the prior film",
-        DISCLAIMER,
+        "**Cardiothoracic ratio**\n- **Cardiothoracic ratio about 0.47**: below 0.5.\n- Above 0.5 "
+        "on an upright PA film an adult's heart is commonly read as enlarged.",
+        "**Cell counter**\n- Found 12 cells.",
+        "**Not done**\n- **Chest findings:** Weights missing. Install them.\n"
+        "- **Cell counter:** Stopped before it finished.",
+        "**Warnings**\n- Cardiothoracic ratio: the patient is rotated",
+        "**Not run**\n- Chest segmentation\n- Compare with the prior film",
     ]
 
 
@@ -57,7 +56,7 @@ def test_a_person_is_not_told_how_a_language_model_may_mend_a_call():
     text = summarise(
         [error_message("1", "medsam2_segment", "nothing is marked", remedy)], [], PLANS
     )
-    assert "- **medsam2_segment** failed: nothing is marked. Draw a box.\n" in f"{text}\n"
+    assert "- **Outline of what you marked:** Nothing is marked. Draw a box.\n" in f"{text}\n"
     assert "It takes" not in text
 
 
@@ -74,7 +73,7 @@ def test_a_tool_that_says_nothing_is_told_by_its_figures():
         "nothing": None,
     }
     assert summarise([result("cell_counter", output)]).split("\n\n")[0].splitlines() == [
-        "**cell_counter**",
+        "**Cell counter**",
         "- cell count: 12,345",
         "- mean area um2: 81.2346",
         "- inverted: no",
@@ -97,12 +96,13 @@ def test_many_figures_are_counted():
 )
 def test_an_odd_result_of_any_tool_still_reads(tool: str, output: dict[str, Any]):
     text = summarise([result(tool, output)], (), PLANS)
-    assert f"({tool})" in text or f"**{tool}**" in text
-    assert text.endswith(DISCLAIMER)
+    assert text.startswith(f"**{name_of_tool(tool, PLANS)}**")
+    assert tool not in text, "code names are for the card's details"
+    assert "diagnosis" not in text, "the status bar says it"
 
 
 def test_nothing_at_all_is_no_empty_list():
-    assert summarise([]) == DISCLAIMER
+    assert summarise([]) == ""
 
 
 def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
@@ -113,8 +113,7 @@ def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
         events = asyncio.run(collect(loop, request(tmp_path)))
     assert events[-1].stopped_by == "tool_calls"
     assert "Cardiothoracic ratio about 0.47" in events[-1].answer
-    left = "**Not run**\n- chest_xray_classifier\n- image_visualizer\n\n"
-    assert left in events[-1].answer
+    assert "**Not run**\n- Chest findings\n- Display" in events[-1].answer
 
 
 def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
@@ -122,8 +121,8 @@ def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
     limits = Limits(tool_calls=1)
     loop = AgentLoop(OfflineModel(PLANS), pack(), limits=limits, plans=PLANS)
     events = asyncio.run(collect(loop, request(tmp_path, question)))
-    assert "**Left Lung:** outlined" in events[-1].answer
-    assert "**Not run**\n- cardiothoracic_ratio\n\n" in events[-1].answer
+    assert "**Left lung:** area" in events[-1].answer
+    assert "**Not run**\n- Cardiothoracic ratio" in events[-1].answer
 
 
 def cited(tool: str, number: int, output: dict[str, Any], **metadata: Any) -> Message:
@@ -135,25 +134,48 @@ def test_every_sentence_about_a_result_cites_it_and_what_is_always_so_does_not()
     scores = cited("chest_xray_classifier", 4, {"Effusion": 0.7, "Mass": 0.2})
     topics = {"heart_size", "disease"}
     text = write_summary([heart, scores], [], [], topics, frozenset({"Effusion"}), PLANS)
-    assert text.split("\n\n")[1:6] == [
-        "**Heart size:** the cardiothoracic ratio is about 0.61, above 0.5 [3]. Above 0.5 on an "
-        "upright PA film an adult's heart is commonly read as enlarged.",
-        "**Effusion:** score 0.70, above the operating point 0.5 (chest_xray_classifier) [4]. A "
-        "score is neither a probability nor a diagnosis.",
-        "**Heart and thorax** (cardiothoracic_ratio)\n"
-        "- Cardiothoracic ratio about 0.61 (approximate) [3].",
-        "**Scores** (chest_xray_classifier)\n- Above the operating point 0.5: Effusion 0.70 [4].\n"
-        "- At or below it: Mass 0.20 [4].\n- These are scores, not probabilities and not "
-        "diagnoses: 0.5 is where the model's authors balanced hits and false alarms for each "
-        "label.",
-        "**Warnings**\n- cardiothoracic_ratio: rotated [3]",
+    assert text.split("\n\n") == [
+        "**Cardiothoracic ratio about 0.61**: above 0.5 [3]. Above 0.5 on an upright PA film an "
+        "adult's heart is commonly read as enlarged.",
+        "**Effusion 0.70**: above 0.5 [4]. Scores are neither probabilities nor diagnoses.\n"
+        "At or below 0.5: Mass 0.20 [4].",
+        "**Warnings**\n- Cardiothoracic ratio: rotated [3]",
+        "**What this does not answer**\n- Which disease it is: scores and outlines do not decide "
+        "that.",
     ]
+
+
+def test_each_figure_and_each_warning_is_told_once():
+    unstable = "unstable: the cardiothoracic ratio varies by 0.07 when the image is cropped"
+    output = {"ratio": 0.5, "judgement": "too close to 0.5 to decide", "reliable": False}
+    heart = cited("cardiothoracic_ratio", 1, {**output, "warnings": [unstable, "rotated"]})
+    again = cited("chest_xray_segmentation", 2, {"metrics": {}}, warnings=["rotated"])
+    text = write_summary([heart, again], [], [], {"heart_size"}, frozenset(), PLANS)
+    assert text.startswith(
+        "**Cardiothoracic ratio about 0.50**, varies by 0.07 when the image is cropped: too close "
+        "to 0.5 to decide [1]."
+    )
+    assert text.count("0.50") == text.count("0.07") == text.count("rotated") == 1
+    assert "- Cardiothoracic ratio, Chest segmentation: rotated [1] [2]" in text
+
+
+def test_missing_models_are_told_once_without_commands():
+    remedy = "Run `python -m app models get maira-2` (14000 MB)."
+    needed = "X needs a model that is not installed: "
+    failed = [
+        error_message("1", "xray_phrase_grounding", f"{needed}MAIRA-2", remedy),
+        error_message("2", "chest_xray_expert", f"{needed}CheXagent (a-b.pt)", remedy),
+    ]
+    text = write_summary(failed, [], [], (), frozenset(), PLANS)
+    assert "`" not in text
+    assert ".pt" not in text
+    assert text.count("MAIRA-2") == text.count("Tools > Models") == 1
 
 
 def test_a_direct_answer_needs_its_result():
     failed = error_message("1", "cardiothoracic_ratio", "no weights")
     text = write_summary([failed], [], [], {"heart_size"}, frozenset(), PLANS)
-    assert "I cannot say whether the heart is enlarged: cardiothoracic_ratio gave no" in text
+    assert text == "I cannot say whether the heart is enlarged. No weights."
 
 
 def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
@@ -166,11 +188,11 @@ def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
     wording = ResultWording("cell_counter", "Cells", lines)
     plans = Plans([PackPlan("cells", wordings=(wording,), unanswered=unanswered)])
     text = write_summary([cited("cell_counter", 1, {"count": 12})], [], [], (), frozenset(), plans)
-    assert "**Cells** (cell_counter)\n- 12 cells [1].\n- Clumps count once.\n" in text
+    assert "**Cells**\n- 12 cells [1].\n- Clumps count once.\n" in text
     assert "**What this does not answer**\n- cell_counter does not say which cells." in text
     assert "12" in summarise([cited("cell_counter", 1, {"count": 12})], (), plans)
     # What a pack cannot tell is told as that of any other tool.
     odd = summarise([cited("cell_counter", 1, {"cells": 12})], (), plans)
-    assert "**Cells** (cell_counter)\n- cells: 12 [1]" in odd
+    assert "**Cells**\n- cells: 12 [1]" in odd
     assert "A pack could not tell a result of cell_counter" in caplog.text
     caplog.clear()

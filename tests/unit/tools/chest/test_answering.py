@@ -80,7 +80,7 @@ def test_it_answers_about_an_image_and_says_who_does(ask: Any, kind: Kind):
     assert result.metadata["device"] == "cpu"
     assert result.metadata["status"] == "completed"
     assert card(kind.model).title in result.summary
-    assert "Not for diagnosis" in result.summary
+    assert "Written by a model, unchecked." in result.summary
     assert result.findings == ()
 
 

@@ -119,15 +119,15 @@ def test_a_ratio_near_the_cutoff_decides_nothing(bench: Bench):
 
     from app.tools.chest import cardiothoracic
 
-    assert "cannot decide" in cardiothoracic._judgement(0.51)
-    assert "cannot decide" in cardiothoracic._judgement(0.49)
+    assert "too close to 0.5 to decide" in cardiothoracic._judgement(0.51)
+    assert "too close to 0.5 to decide" in cardiothoracic._judgement(0.49)
 
 
 def test_where_the_networks_own_looks_differ_by_more_the_cutoff_decides_nothing(bench: Bench):
     looks = {"agreement": {"Heart": 0.8}, "ratio": 0.3}
     result = measure(bench, FakeHost(planted(spread=looks)))
-    assert "cannot decide" in result.output["judgement"]
-    assert "cannot decide" in result.summary
+    assert "too close to 0.5 to decide" in result.output["judgement"]
+    assert "too close to 0.5 to decide" in result.summary
     assert result.metadata["spread_of_looks"] == 0.3
 
 

@@ -102,7 +102,7 @@ def test_the_answer_and_its_box_in_the_original_s_pixels(expert: Any):
     assert result.metadata["prompt"] == PROMPT
     assert result.metadata["max_new_tokens"] == 512
     assert result.metadata["device"] == "cpu"
-    assert "Not for diagnosis" in result.summary
+    assert "Written by a model, unchecked." in result.summary
     assert json.loads(json.dumps(result.metadata, allow_nan=False)) == result.metadata
 
 

@@ -71,7 +71,7 @@ def test_both_sections_are_written_and_kept_apart(
     assert result.metadata["status"] == "completed"
     assert result.metadata["device"] == "cpu"
     assert f"FINDINGS:\n{FINDS}\n\nIMPRESSION:\n{CONCLUDES}" in result.summary
-    assert "Not for diagnosis" in result.summary
+    assert "Written by a model, unchecked." in result.summary
     assert result.findings == ()
     assert json.loads(json.dumps(result.metadata)) == result.metadata
 
