@@ -24,6 +24,7 @@ _ACTIONS = {
     "export_started": ("Exports", "Export started"),
     "exported": ("Exports", "Exported"),
     "copied": ("Exports", "Copied"),
+    "conversation_deleted": ("Runs", "Conversation deleted"),
     "consent_withdrawn": ("Settings", "Consent withdrawn"),
     "grants_withdrawn": ("Settings", "Permission withdrawn"),
     "session_rule": ("Settings", "Rule for the session"),

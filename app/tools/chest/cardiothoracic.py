@@ -27,9 +27,7 @@ CUTOFF_TEXT = (
 class CardiothoracicInput(ToolInput):
     """Arguments of `cardiothoracic_ratio`."""
 
-    image_path: str = Field(
-        description="The frontal chest radiograph: the app's image id or its path."
-    )
+    image_path: str = Field(description="The image id or path.")
 
 
 class CardiothoracicOutput(BaseModel):

@@ -136,11 +136,11 @@ _TIMEOUT_S = 110.0
 class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     labels: list[str] | None = Field(
         default=None,
-        description="Labels that the question is about, at most 6: for each a heatmap of where the "
-        "model looked is drawn, and how far its score moves with small changes of the picture.",
+        description="At most 6 that the question is about: for each a heatmap of where the model "
+        "looked is drawn.",
     )
 
 
@@ -157,8 +157,8 @@ SPEC = ToolSpec(
         "Atelectasis, Consolidation, Infiltration, Pneumothorax, Edema, Emphysema, Fibrosis, "
         "Effusion, Pneumonia, Pleural_Thickening, Cardiomegaly, Nodule, Mass, Hernia, Lung Lesion, "
         "Fracture, Lung Opacity, Enlarged Cardiomediastinum. 0.5 is each label's operating point: "
-        "the scores are not probabilities. With labels it draws where the model looked for them, "
-        "which is no outline of a disease. Needs installed weights."
+        "the scores are not probabilities. A heatmap does not outline a disease. Needs installed "
+        "weights."
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,

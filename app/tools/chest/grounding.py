@@ -53,9 +53,7 @@ _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
 class GroundingInput(ToolInput):
     """Arguments of `xray_phrase_grounding`."""
 
-    image_path: str = Field(
-        description="The frontal chest radiograph: the app's image id or its path."
-    )
+    image_path: str = Field(description="The image id or path.")
     phrase: str = Field(
         min_length=1,
         max_length=500,

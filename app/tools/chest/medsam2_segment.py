@@ -182,7 +182,7 @@ _TIMEOUT_S = 170.0
 class MedSam2Input(ToolInput):
     """Arguments of `medsam2_segment`."""
 
-    image_path: str = Field(description="The image: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     box: list[float] | None = Field(
         default=None,
         min_length=4,

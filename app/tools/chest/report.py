@@ -46,10 +46,9 @@ _NO_PRIOR = (
 class ReportInput(ToolInput):
     """Arguments of `chest_xray_report_generator`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     grounded: bool = Field(
-        default=True,
-        description="Whether MAIRA-2, if it is installed, marks what its sentences say by boxes.",
+        default=True, description="Whether MAIRA-2 marks its sentences by boxes."
     )
 
 

@@ -97,16 +97,16 @@ _MAX_DESCRIPTION = 2000
 class ImageVisualizerInput(ToolInput):
     """Arguments of `image_visualizer`."""
 
-    image_path: str = Field(description="The image: the app's image id or a path a tool returned.")
+    image_path: str = Field(description="The image id or path.")
     title: str | None = Field(default=None, description="Shown above it.")
     description: str | None = Field(default=None, description="Shown below it.")
     figsize: tuple[float, float] | None = Field(
-        default=(10, 10), description="Width and height of the pane, as a proportion."
+        default=(10, 10), description="Proportions of the pane."
     )
     cmap: str | None = Field(
         default="rgb",
         description=f"Colour map for a grey image: {', '.join(COLORMAPS)}, or one with _r "
-        "behind it to reverse it. Colour images stay as they are.",
+        "behind it to reverse it.",
     )
 
 
@@ -121,8 +121,8 @@ SPEC = ToolSpec(
     title="Show image",
     icon="image",
     description=(
-        "Shows an image to the user in a pane of the viewer, with an optional title, description "
-        "and colour map. Use it for pictures that other tools made, e.g. segmentation_image_path."
+        "Shows an image to the user in a pane of the viewer. Use it for pictures that other tools "
+        "made, e.g. segmentation_image_path."
     ),
     Input=ImageVisualizerInput,
     Output=ImageVisualizerOutput,
