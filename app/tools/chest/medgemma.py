@@ -62,8 +62,8 @@ class MedGemmaInput(ToolInput):
     )
     locate: bool = Field(
         default=False,
-        description="Whether to mark by boxes what the question asks for, one structure or finding "
-        "of one frontal chest radiograph ('Where is the right clavicle?'). Needs MedGemma 1.5.",
+        description="Whether to mark what the question asks for by boxes: 'Where is the right "
+        "clavicle?' One frontal chest radiograph, with MedGemma 1.5.",
     )
     max_new_tokens: int = Field(
         default=512, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."
@@ -83,11 +83,10 @@ SPEC = ToolSpec(
     icon="message-square",
     description=(
         "MedGemma (4B, Google) answers a question about one or several medical images, or a "
-        "general medical question without one. It was trained on chest radiographs, skin, eye and "
-        "tissue images besides text. Version 1.5, where it is installed, also compares a chest "
-        "radiograph with an earlier one and marks structures by boxes. Not for CT or MR volumes, "
-        "nor for longer conversations. A second opinion, not a finding. Needs installed weights "
-        "and Google's terms accepted."
+        "general medical question without one. Version 1.5, where it is installed, also compares a "
+        "chest radiograph with an earlier one and marks structures by boxes. Not for CT or MR "
+        "volumes, nor for longer conversations. A second opinion, not a finding. Needs installed "
+        "weights and Google's terms accepted."
     ),
     Input=MedGemmaInput,
     Output=MedGemmaOutput,

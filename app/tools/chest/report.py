@@ -47,9 +47,7 @@ class ReportInput(ToolInput):
     """Arguments of `chest_xray_report_generator`."""
 
     image_path: str = Field(description="The image id or path.")
-    grounded: bool = Field(
-        default=True, description="Whether MAIRA-2 marks its sentences by boxes."
-    )
+    grounded: bool = Field(default=True, description="Boxes for sentences (MAIRA-2).")
 
 
 class ReportOutput(BaseModel):
@@ -64,11 +62,10 @@ SPEC = ToolSpec(
     title="Draft a report",
     icon="file-text",
     description=(
-        "Drafts the findings and the impression of a report on a frontal chest radiograph: the "
-        "findings with MAIRA-2 where it is installed, each sentence with boxes where it can be "
-        "seen; else with two small models trained on CheXpert and MIMIC-CXR. A draft that nobody "
-        "has checked: it may invent, overlook, or speak of a prior film it has not seen. Needs "
-        "installed weights for each section; with one model it writes that section."
+        "Drafts the findings and the impression of a report on a frontal chest radiograph (MAIRA-2 "
+        "where it is installed, else two small models). A draft that nobody has checked: it may "
+        "invent, overlook, or speak of a prior film it has not seen. Needs installed weights; with "
+        "one model it writes that section."
     ),
     Input=ReportInput,
     Output=ReportOutput,
