@@ -39,12 +39,6 @@ def word_lists(name: str) -> dict[str, str]:
     return {section: words.strip() for section, words in found}
 
 
-def word_pairs(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the entries "name = one + other" of a comma-separated list as name -> values."""
-    parts = (entry.split(" = ") for entry in phrases(text))
-    return {name: tuple(values.split(" + ")) for name, values in parts}
-
-
 def any_of(*words: str) -> str:
     """Return a pattern part that matches any of several words: "big|large".
 

@@ -13,21 +13,21 @@ from pydantic import Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
+from app.paths import shipped_table
 from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
 from app.tools.chest.organs import name_key
 from app.tools.files import plain
-from app.tools.pack_plan import phrases, word_lists, word_pairs
 
-LABELS = phrases(word_lists("chest")["LABELS"])
+LABELS: tuple[str, ...] = tuple(shipped_table("chest_labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
 
-_OTHER_NAMES = word_pairs(word_lists("chest")["LABEL_NAMES"])
+_OTHER_NAMES: dict[str, str] = shipped_table("chest_labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
@@ -41,9 +41,8 @@ def match(requested: Sequence[str] | None) -> tuple[str, ...]:
     found: list[str] = []
     for name in requested or ():
         key = name_key(name)
-        (other,) = _OTHER_NAMES.get(key, ("",))
-        label = known.get(key) or other or known.get(key.removesuffix("s"))
-        if not label:
+        label = known.get(key) or _OTHER_NAMES.get(key) or known.get(key.removesuffix("s"))
+        if label is None:
             near = difflib.get_close_matches(key, known, n=2, cutoff=0.7)
             hint = f" Did you mean {' or '.join(known[item] for item in near)}?" if near else ""
             raise ToolRetry(

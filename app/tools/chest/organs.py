@@ -6,19 +6,19 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from app.paths import shipped_table
 from app.tools.api import ToolRetry
-from app.tools.pack_plan import phrases, word_lists, word_pairs
 
 EMBEDDED = ("Right Lung", "Left Lung", "Heart")
 """Structures of the embedded network; its heart is the cardiac silhouette."""
 
-ALL = phrases(word_lists("chest")["STRUCTURES"])
+ALL: tuple[str, ...] = tuple(shipped_table("chest_structures")["all"])
 """The 14 structures of ChestX-Det, in the order of the network's channels."""
 
 COLOURED = (*EMBEDDED, *(name for name in ALL if name not in EMBEDDED))
 """The structures in the order of their fixed colours, on the canvas and in pictures."""
 
-_OTHER_NAMES = word_pairs(word_lists("chest")["STRUCTURE_NAMES"])
+_OTHER_NAMES: dict[str, list[str]] = shipped_table("chest_structures")["other_names"]
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
