@@ -62,10 +62,9 @@ SPEC = ToolSpec(
     title="Draft a report",
     icon="file-text",
     description=(
-        "Drafts the findings and the impression of a report on a frontal chest radiograph (MAIRA-2 "
-        "where it is installed, else two small models). A draft that nobody has checked: it may "
-        "invent, overlook, or speak of a prior film it has not seen. Needs installed weights; with "
-        "one model it writes that section."
+        "Drafts findings and impression of a report on a frontal chest radiograph (MAIRA-2 where "
+        "it is installed, else two small models). A draft that nobody has checked: it may invent, "
+        "overlook, or speak of a prior film it has not seen. Needs installed weights."
     ),
     Input=ReportInput,
     Output=ReportOutput,
