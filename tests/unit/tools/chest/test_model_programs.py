@@ -97,7 +97,7 @@ def test_after_the_yes_it_answers_through_its_published_interface(
 def test_a_report_is_asked_for_through_its_published_interface_too(opened: Bench, tiny: Any):
     opened.models = tiny("grounding")
     allow(opened, "grounding")
-    result = opened.run(ChestXRayReportGenerator(), image_path="image-1")
+    result: Any = opened.run(ChestXRayReportGenerator(), image_path="image-1")
     assert result.output["findings"] == "left pleural effusion"
     box = result.findings[0].geometry
     corners = (box.x0, box.y0, box.x1, box.y1)
