@@ -134,6 +134,8 @@ class CardiothoracicRatio:
                 description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
                 approximate=True,
                 group=f"ctr-{context.call_id}",
+                ratio="Cardiothoracic ratio" if line is heart else "",
+                rests_on=organs.EMBEDDED,
             )
 
         return ToolResult(

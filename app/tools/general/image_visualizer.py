@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.space.geometry import edge_letters
+from app.paths import shipped_table
 from app.tools.api import (
     Approval,
     Artifact,
@@ -30,29 +32,7 @@ NO_COLORMAP = ("rgb", "gray", "grey")
 
 # Evenly spaced colours of matplotlib's published maps (CC0), linear in between: matplotlib itself
 # would be a large dependency for seven tables.
-_ANCHORS: dict[str, tuple[int, ...]] = {
-    "viridis": (
-        0x440154, 0x472C7A, 0x3B518B, 0x2C718E, 0x21908D, 0x27AD81, 0x5CC863, 0xAADC32, 0xFDE725,
-    ),
-    "plasma": (
-        0x0D0887, 0x4B03A1, 0x7D03A8, 0xA82296, 0xCB4679, 0xE56B5D, 0xF89441, 0xFDC328, 0xF0F921,
-    ),
-    "inferno": (
-        0x000004, 0x1F0C48, 0x550F6D, 0x88226A, 0xBA3655, 0xE35933, 0xF98C0A, 0xF9C932, 0xFCFFA4,
-    ),
-    "magma": (
-        0x000004, 0x1C1044, 0x4F127B, 0x812581, 0xB5367A, 0xE55064, 0xFB8761, 0xFEC287, 0xFCFDBF,
-    ),
-    "jet": (
-        0x000080, 0x0000FF, 0x0080FF, 0x00FFFF, 0x80FF80, 0xFFFF00, 0xFF8000, 0xFF0000, 0x800000,
-    ),
-    "hot": (
-        0x0B0000, 0x600000, 0xB60000, 0xFF0C00, 0xFF6100, 0xFFB700, 0xFFFF12, 0xFFFF92, 0xFFFFFF,
-    ),
-    "bone": (
-        0x000000, 0x1C1C27, 0x38384E, 0x555575, 0x707C8F, 0x8CA0A8, 0xA7C3C3, 0xD3E1E1, 0xFFFFFF,
-    ),
-}  # fmt: skip
+_ANCHORS: dict[str, list[int]] = shipped_table("matplotlib_maps")
 
 COLORMAPS = ("rgb", "gray", *_ANCHORS)
 """Names of colour maps that can be requested; all but "rgb" also reversed, with "_r" appended."""
@@ -79,7 +59,7 @@ def colormap_table(name: str) -> Table | None:
     return made
 
 
-def _spread(anchors: tuple[int, ...]) -> Table:
+def _spread(anchors: Sequence[int]) -> Table:
     points = np.linspace(0, 255, len(anchors))
     levels = np.arange(256)
     channels = [
