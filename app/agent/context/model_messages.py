@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +11,13 @@ from app.agent.answers.evidence import told
 from app.agent.context.prompts import load_prompt
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
-from app.agent.privacy.identifiers import readable
 
 _MARK = re.compile(r"(?:<|&lt;)\s*(/?)\s*data", re.IGNORECASE)
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0001-\U000e01ef]"
+)
+"""Characters without a visible form."""
 OWN_WORDS = "Sightline:"
 """Prefix of a line in which the program itself asks the model to do something."""
 NOTES = 20  # images that a shortened note tells of
@@ -109,6 +114,11 @@ def _one_line(text: str) -> str:
 def as_data(text: str) -> str:
     """Return `text` between <data> marks; such marks within the text are made harmless."""
     return f"<data>\n{_harmless(text)}\n</data>"
+
+
+def readable(text: str) -> str:
+    """Return a text without invisible characters and with normal letters in place of wide ones."""
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
 def _harmless(text: str) -> str:

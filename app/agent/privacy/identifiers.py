@@ -20,6 +20,7 @@ from functools import cache, lru_cache
 from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
+from app.agent.context.model_messages import readable
 from app.agent.privacy import confidentiality_profile as basic_profile
 from app.agent.privacy.key_words import words_of
 
@@ -60,11 +61,6 @@ _MOST_PARTS = 8
 _MOST_TOKENS = 12
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0001-\U000e01ef]"
-)
-"""Characters without a visible form."""
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right after a name."""
 _PLAIN = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -137,11 +133,6 @@ def smoothed(text: str) -> str:
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     return readable(text)
-
-
-def readable(text: str) -> str:
-    """Return a text without invisible characters and with normal letters in place of wide ones."""
-    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=65_536)
