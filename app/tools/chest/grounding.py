@@ -133,7 +133,7 @@ class XRayPhraseGrounding:
         }
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
-        predictions, boxes, doubts = _predictions(answer, shown, phrase)
+        predictions, boxes, doubts = located_phrases(answer, shown, phrase)
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
         title = model.card.title
         picture = _picture(snapshot, boxes, title, context)
@@ -180,7 +180,7 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
-def _predictions(
+def located_phrases(
     answer: Mapping[str, Any], shown: ModelInput, phrase: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Box]], list[str]]:
     """Return the output's predictions, their labelled boxes in original pixels, and warnings."""
