@@ -161,8 +161,9 @@ class XRayPhraseGrounding:
             f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
             f"grounding-{context.call_id}",
         )
+        sought = f"Looked for: “{phrase}”"
         shown_picture = (
-            (Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref),)
+            (Artifact(picture, "image", "Phrase grounding", sought, snapshot.ref),)
             if picture
             else ()
         )
