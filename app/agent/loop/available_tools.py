@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.context.read_result_tool import SPEC as _READER
-from app.agent.context.token_estimates import schema_tokens
+from app.agent.context.shortening import schema_tokens
 from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
 from app.agent.llm.base import ToolSchema
 from app.agent.llm.schema_calls import brief
