@@ -369,8 +369,8 @@ class ChatDock(QWidget):
         thread_id, audit = thread.thread_id, self.exporter.audit
 
         def work() -> None:
-            record_deletion(audit, thread_id)
-            self._store.delete(thread_id)
+            with record_deletion(audit, thread_id):
+                self._store.delete(thread_id)
 
         def agreed() -> None:
             if self.thread is thread and not self._agent.busy:
