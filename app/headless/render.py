@@ -17,12 +17,10 @@ from app.headless.common import open_program, scan_source
 from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
-from app.imaging.layer_links import layers_for
-from app.imaging.layers import Layer, LayerFrame
-from app.imaging.pixels import pipeline, presentation_pipeline
+from app.imaging.layers import Layer, LayerFrame, layers_for
+from app.imaging.pixels import pipeline, presentation_pipeline, windows
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Instance, ScanResult, Series, Window
-from app.imaging.volume import Plane
+from app.imaging.types import Content, Frame, Instance, Plane, ScanResult, Series, Window
 from app.settings import write_atomic
 from app.tools.files import png_bytes
 from app.workspace.studies import instances_of
@@ -40,7 +38,6 @@ class RenderRequest:
 
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
-        out: Path of the PNG to write.
         frame: Index, from 0, among the frames of the image; if `series` or `plane` is given, among
             those of the whole series; for an object that is drawn over images, among those of all
             images to which the object refers.
@@ -154,14 +151,15 @@ def _pixels(
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((applied.layer, LayerFrame(presented.shapes)),)
     model = acquired.get(synthetic.ATTRIBUTE)
+    window = request.window or _automatic_window(decoder, series, acquired, frame)
     if not request.annotated:
-        return _turned(pipeline.render(frame, request.window), turn), model, shown
+        return _turned(pipeline.render(frame, window), turn), model, shown
     from app.views.canvas.annotated_render import render_annotated
 
     picture = render_annotated(
         frame,
         instance,
-        request.window,
+        window,
         frame_index=index,
         turn=turn,
         series=series,
@@ -169,6 +167,21 @@ def _pixels(
         state=applied,
     )
     return picture, model, shown
+
+
+def _automatic_window(
+    decoder: Decoder, series: Series, image: Instance, frame: Frame
+) -> Window | None:
+    """Return the automatic window of an image's series; None if the frame has one of its own."""
+    if not windows.has_automatic_window(frame):
+        return None
+    samples: list[windows.GreySample] = []
+    for one in windows.sample_frames(image if windows.has_own_scale(image) else series):
+        with suppress(FileProblem):
+            sampled = decoder.frame(*one).result()
+            if windows.has_automatic_window(sampled):
+                samples.append(windows.grey_sample(sampled))
+    return windows.window_of(samples) if samples else None
 
 
 def _turned(pixels: NDArray[Any], turn: Display) -> NDArray[Any]:

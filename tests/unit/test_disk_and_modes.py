@@ -25,7 +25,7 @@ from app.imaging.types import ImageRef
 from app.tools import picture_sources
 from app.tools.models.folder_changes import _share
 from app.tools.models.records import read_record
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and pipes of POSIX")
 ORIGIN = picture_sources.Origin(ImageRef("1.2.3", 0, "a" * 64), None)

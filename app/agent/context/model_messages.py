@@ -3,15 +3,130 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from app.agent.answers.evidence import told
-from app.agent.context.prompts import load_prompt
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
+from app.errors import FileProblem
+from app.paths import resources_dir
+from app.tools.pack_plan import AnyOf, Plans, Priority, QuestionKind
 
-_MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+_HEADER = re.compile(r"^\[([A-Z][A-Z0-9_]*)\]\s*$", re.MULTILINE)
+
+
+def load_prompts(path: Path | None = None) -> dict[str, str]:
+    """Return the text of every section of a prompts file, by name; by default, of the shipped file.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
+    source = path or _shipped()
+    try:
+        parts = _HEADER.split(source.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "the system prompts cannot be read"
+        raise _broken(source, reason, type(error).__name__) from error
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def load_prompt(name: str, path: Path | None = None) -> str:
+    """Return the text of the section `name` of a prompts file, by default the shipped one.
+
+    Raises:
+        FileProblem: The file cannot be read or the section is missing or empty.
+    """
+    sections = load_prompts(path)
+    text = sections.get(name, "")
+    if not text:
+        there = ", ".join(f"[{key}]" for key in sections) or "none"
+        reason = f"section [{name}] is missing or empty; sections there: {there}"
+        raise _broken(path or _shipped(), reason)
+    return text
+
+
+def _shipped() -> Path:
+    return resources_dir() / "prompts" / "system_prompts.txt"
+
+
+def _broken(path: Path, reason: str, detail: str = "") -> FileProblem:
+    remedy = "Restore the file, or reinstall Sightline."
+    return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
+
+
+_MOST = 40  # lines
+
+
+def planning_text(plans: Plans, tools: Collection[str], kinds: Collection[str] = ()) -> str:
+    """Return the planning section of the system prompt; "" if no pack has rules.
+
+    `tools` are those that are offered to the model; others are not mentioned. `kinds` are those of
+    the question, if it is understood; other kinds are not mentioned then.
+    """
+    lines = [*_kinds(plans, tools, kinds), *_chains(plans, tools), *_priorities(plans, tools)]
+    if not lines:
+        return ""
+    head = load_prompt("PLANNING")
+    return "\n".join([head, *dict.fromkeys(lines[:_MOST])])
+
+
+def _kinds(plans: Plans, tools: Collection[str], kinds: Collection[str]) -> Iterator[str]:
+    named: dict[str, list[str]] = {}
+    for _, kind in plans.kinds():
+        chain = _chain(kind, tools)
+        if chain and (not kinds or kind.name in kinds):
+            named.setdefault(chain, []).append(kind.name.replace("_", " "))
+    for chain, names in named.items():
+        yield f"- {', '.join(dict.fromkeys(names))}: {chain}"
+
+
+def _chain(kind: QuestionKind, tools: Collection[str]) -> str:
+    links: list[str] = []
+    for need in kind.tools:
+        names = need.tools if isinstance(need, AnyOf) else (need,)
+        there = [name for name in names if name in tools]
+        if there:
+            links.append(" or ".join(there))
+    return " -> ".join(links)
+
+
+def _chains(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    for rule in plans.rules():
+        if rule.tool not in tools:
+            continue
+        for need in rule.requires:
+            there = [name for name in need.tools if name in tools]
+            if there:
+                joined = (" or " if isinstance(need, AnyOf) else " and ").join(there)
+                yield f"- {rule.tool} needs a result of {joined} first"
+    for pack in plans.packs:
+        for item in pack.successors:
+            after = [name for name in item.after if name in tools]
+            if after and item.then in tools:
+                how = "comes" if item.mandatory else "is recommended"
+                when = f" (in: {', '.join(item.kinds)})" if item.kinds else ""
+                yield f"- after {' or '.join(after)} {how} {item.then}{when}"
+
+
+def _priorities(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    rules = [rule for rule in plans.rules() if rule.tool in tools]
+    low = [rule.tool for rule in rules if rule.priority is Priority.LOW]
+    never = [rule.tool for rule in rules if rule.priority is Priority.EXCLUDED]
+    if low:
+        yield f"- only where nothing better is there, or the user names it: {', '.join(low)}"
+    if never:
+        yield f"- never: {', '.join(never)}"
+
+
+_MARK = re.compile(r"(?:<|&lt;)\s*(/?)\s*data", re.IGNORECASE)
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0001-\U000e01ef]"
+)
+"""Characters without a visible form."""
 OWN_WORDS = "Sightline:"
 """Prefix of a line in which the program itself asks the model to do something."""
 NOTES = 20  # images that a shortened note tells of
@@ -102,13 +217,25 @@ def with_note(message: Message, note: str, advice: str = "") -> Message:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_MARK.sub(r"<\\\1data", text).split())
+    return " ".join(_harmless(text).split())
 
 
 def as_data(text: str) -> str:
     """Return `text` between <data> marks; such marks within the text are made harmless."""
-    harmless = _MARK.sub(r"<\\\1data", text)
-    return f"<data>\n{harmless}\n</data>"
+    return f"<data>\n{_harmless(text)}\n</data>"
+
+
+def readable(text: str) -> str:
+    """Return a text without invisible characters and with normal letters in place of wide ones."""
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _harmless(text: str) -> str:
+    """Return a text without marks; in its readable form if one is in wide or unseen signs."""
+    read = readable(text)
+    if len(_MARK.findall(read)) > len(_MARK.findall(text)):
+        text = read
+    return _MARK.sub(r"<\\\1data", text)
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
@@ -121,12 +248,8 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
     if len(notes) > len(lines):
         last = notes[-1].get("id", "")
         lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
-    path = str(current.get("path") or "")
-    if not path.isprintable() or _MARK.search(path):
-        # It stands outside the marks: a file's name must not look like anything but a name.
-        path = ""
-    path = path or current.get("id", "")
-    return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
+    # Outside the marks stands nothing that is named by a file or a folder.
+    return f"image_path: {current.get('id', '')}\n{as_data(chr(10).join(lines))}"
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:

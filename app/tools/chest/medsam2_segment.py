@@ -365,7 +365,8 @@ def _finding(
         units="",
         provenance=context.provenance(SPEC, model.card.title, model.sha256),
         description=f"{name}: {area_text(figures, 2)}; the model's own score "
-        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis.",
+        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis; its "
+        "name is the assistant's.",
         group=f"medsam2-{context.call_id}",
     )
 

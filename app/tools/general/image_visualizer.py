@@ -150,8 +150,8 @@ class ImageVisualizer:
         shown = Artifact(
             path=path,
             role="show",
-            title=title or "Image",
-            description=description,
+            title=_quoted(title) or "Image",
+            description=_quoted(description),
             source=snapshot.ref if _same_matrix(snapshot) and not _stands_alone(snapshot) else None,
             options={
                 "figsize": list(figsize),
@@ -165,6 +165,11 @@ class ImageVisualizer:
             metadata=plain(metadata),
             artifacts=(shown,),
         )
+
+
+def _quoted(words: str) -> str:
+    """Return a caller's words so that nobody takes them for the program's; "" for none."""
+    return f"Assistant: \u201c{words}\u201d" if words else ""
 
 
 def _shown_file(snapshot: ImageSnapshot, context: ToolContext) -> Path:
