@@ -13,7 +13,7 @@ _ACTIONS = {
     "tool_started": ("Tools", "Tool called"),
     "tool_finished": ("Tools", "Tool ended"),
     "tool_replayed": ("Tools", "Tool run again"),
-    "approval_asked": ("Approvals", "Asked for a yes"),
+    "approval_asked": ("Approvals", "Permission asked"),
     "approval_answered": ("Approvals", "Answered"),
     "data_sent": ("Sent", "Sent"),
     "endpoint_tried": ("Sent", "Connection tried"),
@@ -34,7 +34,7 @@ _ACTIONS = {
     "run_cancelled": ("Runs", "Question stopped"),
     "images_read": ("Runs", "Images read"),
     "program_started": ("Log", "Sightline started"),
-    "segment": ("Log", "File begun"),
+    "segment": ("Log", "File started"),
     "mended": ("Log", "Line finished"),
     "lost": ("Log", "Lines lost"),  # in logs of earlier versions
 }

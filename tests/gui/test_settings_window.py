@@ -180,7 +180,7 @@ def test_it_names_the_host_that_data_goes_to(rig: Callable[..., Rig]):
     assert "will be sent to api.example.org" in page.privacy.plain()
     assert "No pixels are sent." in page.privacy.plain()
     click_check(page.forms["openai"].images)
-    assert "Pictures are sent only after a second question." in page.privacy.plain()
+    assert "Pictures are sent only after you are asked again." in page.privacy.plain()
     retype(page.forms["openai"].url, "http://127.0.0.1:11434/v1")
     assert page.privacy.plain() == "The endpoint is on this computer; nothing leaves it."
     retype(page.forms["openai"].url, "http://far.example/v1")

@@ -33,7 +33,7 @@ _CRASHES = {
     "SIGABRT": "crashed (it aborted itself)",
     "SIGFPE": "crashed (arithmetic fault)",
     "SIGILL": "crashed (illegal instruction)",
-    "SIGKILL": "was ended by the system, probably for want of memory",
+    "SIGKILL": "was ended by the system, probably for lack of memory",
     "SIGXCPU": "used too much processor time",
     "SIGTERM": "was ended from outside",
 }
@@ -173,7 +173,7 @@ class Process:
                         call.progress(float(fraction), str(text))
                 case _:
                     self.kill()
-                    raise ProcessLostError("sent a broken answer (it is of no kind that there is)")
+                    raise ProcessLostError("sent a broken answer (of an unknown kind)")
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
         if message["kind"] == "result":

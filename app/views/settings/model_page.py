@@ -400,7 +400,7 @@ class ProviderForm(QWidget):
         self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
         changed = self.context.valueChanged
         self._bind("context_tokens", self.context.setValue, self.context.value, changed)
-        note = "The most it takes of a conversation at once."
+        note = "The longest conversation that it can read at once."
         self._form.add_row("Context", self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
             form = self.tool_form = Choice(TOOL_FORMS)

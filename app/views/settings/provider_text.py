@@ -22,7 +22,7 @@ ABOUT: dict[Kind, str] = {
     "It is not a language model; it always works.",
     "local": "Sightline starts a language model from a file on this computer, in a process of its "
     "own, and stops it again. Loading can take half a minute.",
-    "openai": "OpenAI itself, or a server that speaks its language: vLLM, Ollama, LM Studio, "
+    "openai": "OpenAI itself, or a server with the same API: vLLM, Ollama, LM Studio, "
     "llama.cpp and others, here or in your network.",
     "azure": "A model that your organisation deployed in Azure.",
     "anthropic": "Claude, through Anthropic's own API.",
@@ -52,11 +52,11 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
         return "The model runs on this computer; nothing leaves it."
     host = host_of(kind, fields)
     if not host:
-        return "Enter the address: it says where questions would be sent."
+        return "Enter an address to see where questions would be sent."
     if is_loopback(host):
         return "The endpoint is on this computer; nothing leaves it."
     pixels = (
-        "Pictures are sent only after a second question."
+        "Pictures are sent only after you are asked again."
         if fields.images
         else "No pixels are sent."
     )

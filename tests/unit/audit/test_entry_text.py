@@ -26,7 +26,7 @@ def said(action: str, **facts: Any) -> str:
         (
             "approval_asked",
             {"about": "risky_pictures", "host": "h", "pictures": ["a", "b"]},
-            "Asked for a yes: may pictures with possible burnt-in text be sent: h, 2 pictures",
+            "Permission asked: may pictures with possible burnt-in text be sent: h, 2 pictures",
         ),
         (
             "approval_answered",
