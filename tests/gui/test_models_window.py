@@ -199,7 +199,7 @@ def test_what_was_copied_there_by_hand_waits_for_its_terms(room: Room):
     room.rest()
     (room.store.folder / "strict-net" / "modeling_strict.py").write_bytes(b"x = 2\n")
     room.window.refresh()
-    room.wait(lambda: room.state("strict-net") in ("Its code was changed", "Damaged"))
+    room.wait(lambda: room.state("strict-net") in ("Code changed", "Damaged"))
 
 
 def test_what_is_still_done_while_the_window_closes_is_noted(

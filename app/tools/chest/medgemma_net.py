@@ -139,7 +139,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """
 
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
-        doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
+        doing.progress(0.15, "Looking" if payload["images"] else "Reading the question")
         given = prepare_inputs(gemma, str(payload["question"]), payload["images"])
         most = tokens_left(
             given["input_ids"].shape[1],

@@ -130,7 +130,7 @@ def _ratio(output: Data, metadata: Data) -> list[Sentence]:
 
 def _report(output: Data, metadata: Data) -> list[Sentence]:
     lines = [
-        Sentence(f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”.")
+        Sentence(f"{key.capitalize()} (model's text): “{one_line(value, _TEXT_LIMIT)}”.")
         for key, value in output.items()
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]

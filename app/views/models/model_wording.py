@@ -14,7 +14,7 @@ from app.views.text_view import BULLET
 _STATES = {
     "embedded": ("Comes with Sightline", "ok", "circle-check"),
     "not installed": ("Not installed", "faint", "circle-x"),
-    "partly": ("Partly there", "warning", "triangle-alert"),
+    "partly": ("Incomplete", "warning", "triangle-alert"),
     "installed": ("Installed", "ok", "circle-check"),
     "intact": ("Installed, intact", "ok", "circle-check"),
     "other": ("Not the published files", "warning", "triangle-alert"),
@@ -47,7 +47,7 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
     if status.usable and not status.accepted:
         return StateText("Terms not accepted", "warning", "triangle-alert", more)
     if status.usable and status.code == "changed":
-        return StateText("Its code was changed", "error", "circle-alert", more)
+        return StateText("Code changed", "error", "circle-alert", more)
     return StateText(text, tone, icon, more)
 
 
