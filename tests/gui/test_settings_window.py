@@ -306,7 +306,7 @@ def test_a_key_that_the_keyring_keeps_is_not_said_to_be_forgotten(
     key = dialog.model.forms["openai"].key
     wait_until(key.forget_button.isVisible)
     click(key.forget_button)
-    wait_until(lambda: "did not let go" in key.note.text())
+    wait_until(lambda: "did not delete" in key.note.text())
 
 
 def test_a_variable_that_would_be_sent_is_announced(rig: Callable[..., Rig], wait_until: Wait):

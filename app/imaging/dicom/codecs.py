@@ -368,7 +368,7 @@ def _read_compressed(
     try:
         coded = None if decoder in _NO_CODE_STREAMS else declared_figures(data)
     except ValueError as error:
-        reason = "its compressed data is damaged: its own description is impossible"
+        reason = "its compressed data is damaged: its own description cannot be right"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN, str(error)) from None
     if coded is not None:
         _check_code_stream(header, layout, coded)
