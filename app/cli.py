@@ -29,7 +29,7 @@ commands (each has its own --help):
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
   models                    which models the tools need; get, install, verify, remove them
-  sessions                  earlier conversations: list, show, export, replay
+  sessions                  earlier conversations: list, show, export, replay, rename, delete
   audit                     what was done and sent: list, verify, find
 
 Not for diagnosis.
@@ -324,13 +324,20 @@ def _sessions(argv: list[str]) -> int:
         "came out differently; what writes or sends is never run again.",
     )
     shared = _add_json(parser)
-    actions = parser.add_subparsers(dest="action", metavar="list | show | export | replay")
-    actions.add_parser("list", parents=[shared], help="the newest first (default)")
+    names = "list | show | export | replay | rename | delete"
+    actions = parser.add_subparsers(dest="action", metavar=names)
+    parser.set_defaults(words="")
+    listed = actions.add_parser("list", parents=[shared], help="the newest first (default)")
+    listed.add_argument("--find", default="", metavar="WORDS", dest="words", help="only with these")
     show = actions.add_parser("show", parents=[shared], help="print one")
     export = actions.add_parser("export", help="write one to a file; it may hold patient data")
     replay = actions.add_parser("replay", parents=[shared], help="run its tool calls again")
-    for action in (show, export, replay):
+    rename = actions.add_parser("rename", help="give one a name of its own")
+    delete = actions.add_parser("delete", help="delete one with all that is kept of it")
+    for action in (show, export, replay, rename, delete):
         action.add_argument("thread_id", metavar="ID")
+    rename.add_argument("title", metavar="NAME", help='"" for its first question')
+    delete.add_argument("--yes", action="store_true", help="delete it without a question")
     export.add_argument("--format", choices=("md", "html", "json"), default="md")
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
     _add_force(export)
@@ -350,8 +357,12 @@ def _sessions(argv: list[str]) -> int:
             return sessions.replay(
                 options.thread_id, options.images, options.out, as_json=options.as_json
             )
+        case "rename":
+            return sessions.rename(options.thread_id, options.title)
+        case "delete":
+            return sessions.delete(options.thread_id, agreed=options.yes)
         case _:
-            return sessions.list_all(as_json=options.as_json)
+            return sessions.list_all(options.words, as_json=options.as_json)
 
 
 def _audit(argv: list[str]) -> int:

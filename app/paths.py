@@ -8,7 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -26,6 +29,21 @@ def resources_dir() -> Path:
     if frozen:
         return Path(frozen) / "resources"
     return Path(__file__).resolve().parent.parent / "resources"
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((resources_dir() / "words" / "tables.toml").read_text("utf-8"))
+
+
+def shipped_table(name: str) -> Any:
+    """Return a table of `resources/words/tables.toml` by its name, as TOML has it."""
+    return _tables()[name]
+
+
+def question_words(name: str) -> frozenset[str]:
+    """Return a set of words by which questions are read, by its name in the same file."""
+    return frozenset(_tables()["question_words"][name].split())
 
 
 def config_dir() -> Path:

@@ -79,6 +79,10 @@ class ProviderSettings(_Part):
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
         images: Whether pictures are sent to the model.
+        tool_form: How the model calls tools; "auto" leaves it to a test of the model, or else to
+            what the model's server says of it.
+        tested_model: The model, by name or path, that was tested last.
+        tested_form: How it calls tools best, as far as that test found out.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
@@ -90,8 +94,22 @@ class ProviderSettings(_Part):
     context_tokens: Annotated[int, Field(ge=1_024, le=10_000_000)] = 32_768
     images: bool = False
     tool_form: ToolForm = "auto"
+    tested_model: Text = ""
+    tested_form: ToolForm = "auto"
     input_price: Price = None
     output_price: Price = None
+
+    @property
+    def form_of_calls(self) -> ToolForm:
+        """How the model calls tools: as it is set, else as a test of this very model found out."""
+        tested = self.tool_form == "auto" and self.tested_model == (self.path or self.model)
+        return self.tested_form if tested else self.tool_form
+
+    def tested(self, form: ToolForm) -> ProviderSettings:
+        """Return a copy that remembers how a test found this model to call tools best."""
+        return self.model_copy(
+            update={"tested_model": self.path or self.model, "tested_form": form}
+        )
 
 
 class ModelSettings(_Part):

@@ -79,10 +79,10 @@ class Message(BaseModel):
         images: For a user message: notes on the images that were open, the current one first
             ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames", "patient"}).
         pictures: For a user message: the pictures shown to a model that accepts images.
-        identifiers: For a user message: names, ids and dates of the patients whose images were open
+        identifiers: For a user message: names, places, ids and dates of the headers that were open
             then, to be removed from everything sent to a remote model, in later questions too.
-        texts: For a user message: texts from those files' headers (addresses, ids), also to be
-            removed, but only where they occur whole.
+        texts: For a user message: free text from those headers, whose uncommon words are also to
+            be removed.
         evidence: For a tool message: the number of its result in the conversation, from 1; 0 for
             none.
         advice: For a tool message: what Sightline itself asks the model to do because of the

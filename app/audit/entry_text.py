@@ -5,39 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from app.audit.entries import Entry
+from app.paths import shipped_table
 
 KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
 """The kinds of entries by which a list can be filtered."""
 
-_ACTIONS = {
-    "tool_started": ("Tools", "Tool called"),
-    "tool_finished": ("Tools", "Tool ended"),
-    "tool_replayed": ("Tools", "Tool run again"),
-    "approval_asked": ("Approvals", "Permission asked"),
-    "approval_answered": ("Approvals", "Answered"),
-    "data_sent": ("Sent", "Sent"),
-    "endpoint_tried": ("Sent", "Connection tried"),
-    "weights_asked": ("Sent", "Weights asked for"),
-    "model_installed": ("Settings", "Model installed"),
-    "model_accepted": ("Settings", "Model accepted"),
-    "model_removed": ("Settings", "Model removed"),
-    "export_started": ("Exports", "Export started"),
-    "exported": ("Exports", "Exported"),
-    "copied": ("Exports", "Copied"),
-    "consent_withdrawn": ("Settings", "Consent withdrawn"),
-    "grants_withdrawn": ("Settings", "Permission withdrawn"),
-    "session_rule": ("Settings", "Rule for the session"),
-    "settings_changed": ("Settings", "Settings changed"),
-    "run_started": ("Runs", "Question asked"),
-    "run_finished": ("Runs", "Question answered"),
-    "run_failed": ("Runs", "Question failed"),
-    "run_cancelled": ("Runs", "Question stopped"),
-    "images_read": ("Runs", "Images read"),
-    "program_started": ("Log", "Sightline started"),
-    "segment": ("Log", "File started"),
-    "mended": ("Log", "Line finished"),
-    "lost": ("Log", "Lines lost"),  # in logs of earlier versions
-}
+_ACTIONS: dict[str, list[str]] = shipped_table("audit_actions")
 _ABOUT = {
     "tool": "may this tool run",
     "override": "may an unsuitable image be used",

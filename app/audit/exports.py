@@ -62,6 +62,20 @@ def record_export(
     log.note("exported", facts)
 
 
+def record_deletion(log: AuditLog | None, thread_id: str) -> None:
+    """Record that a conversation is about to be deleted, by its id alone.
+
+    Raises:
+        FileProblem: The log cannot be written; the conversation must then be kept.
+    """
+    try:
+        if log is not None:
+            log.record("conversation_deleted", {"thread": thread_id}, sync=True)
+    except AuditFailed as error:
+        reason = f"nothing was deleted, since {error.reason}"
+        raise FileProblem(reason, remedy=error.remedy) from error
+
+
 def check_target(path: Path, opened: Iterable[Path] = (), *, replace: bool = False) -> None:
     """Check that a file may be written.
 

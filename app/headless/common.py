@@ -48,3 +48,16 @@ def print_json(value: Any) -> None:
     # A pipe on Windows has another encoding than UTF-8: escapes give the same JSON there.
     escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     print(json.dumps(value, ensure_ascii=escaped, allow_nan=False), flush=True)
+
+
+def can_ask() -> bool:
+    """Return whether somebody sits at a terminal who can answer a question."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def is_agreed(question: str) -> bool:
+    """Ask a question at the terminal and return whether the answer is yes; no without one."""
+    if not can_ask():
+        return False
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")

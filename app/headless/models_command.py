@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import SightlineError, printable
-from app.headless.common import open_program, print_json
+from app.headless.common import can_ask, is_agreed, open_program, print_json
 from app.tools.models.cards import ModelCard, cards_table
 from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import Consent, InstallPlan
@@ -164,7 +164,7 @@ def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], command: ModelsComman
         print(f"\n{card.title}: terms\n\n{printable(text, lines=True)}\n", file=sys.stderr)
         if command.accept_terms:
             continue
-        if not _yes("Do you accept these terms?"):
+        if not is_agreed("Do you accept these terms?"):
             raise SightlineError(
                 f"the terms of {card.title} are not accepted",
                 subject=card.name,
@@ -178,25 +178,14 @@ def _code_agreed(wanted: Iterable[tuple[str, tuple[str, ...]]], command: ModelsC
     if command.allow_code:
         return True
     wanted = list(wanted)
-    if not wanted or not _can_ask():
+    if not wanted or not can_ask():
         return False
     for title, names in wanted:
         print(f"\n{title} brings code: {printable(', '.join(names))}", file=sys.stderr)
         print("It would run on this computer with all your rights.", file=sys.stderr)
-        if not _yes("Do you trust its publisher and allow it to run?"):
+        if not is_agreed("Do you trust its publisher and allow it to run?"):
             return False
     return True
-
-
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _yes(question: str) -> bool:
-    if not _can_ask():
-        return False
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def _print(status: ModelStatus) -> None:

@@ -20,9 +20,9 @@ from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
 from app.agent.sessions.export import as_json as as_json_form
 from app.agent.sessions.export import export as write_export
 from app.agent.sessions.replay import RecordedCall, Replay, ReplayedCall
-from app.audit.exports import record_export
+from app.audit.exports import record_deletion, record_export
 from app.errors import FileProblem, SightlineError, printable
-from app.headless.common import open_program, print_json, scan_source
+from app.headless.common import is_agreed, open_program, print_json, scan_source
 from app.imaging.types import Instance
 from app.tools import picture_sources
 from app.tools.api import ToolContext
@@ -31,16 +31,36 @@ from app.wiring import Program
 from app.workspace.studies import instances_of
 
 
-def list_all(*, as_json: bool) -> int:
-    """Print a list of all conversations, the newest first."""
-    threads = SessionStore(paths.sessions_dir()).threads()
+def list_all(words: str = "", *, as_json: bool) -> int:
+    """Print a list of the conversations with all `words`, the newest first."""
+    threads = SessionStore(paths.sessions_dir()).threads(words)
     if as_json:
         print_json([asdict(info) for info in threads])
         return 0
     for info in threads:
         print(f"{info.thread_id}  {info.updated[:16]}  {printable(info.title)}")
     if not threads:
-        print("There are no conversations yet.", file=sys.stderr)
+        none = "No conversation has these words." if words else "There are no conversations yet."
+        print(none, file=sys.stderr)
+    return 0
+
+
+def rename(thread_id: str, title: str) -> int:
+    """Give a conversation a name of its own."""
+    SessionStore(paths.sessions_dir()).rename(thread_id, title)
+    return 0
+
+
+def delete(thread_id: str, *, agreed: bool) -> int:
+    """Delete a conversation after a question, unless the user has `agreed`; return 1 if not."""
+    store = SessionStore(paths.sessions_dir())
+    title = printable(store.read(thread_id).title)
+    if not agreed and not is_agreed(f'Delete "{title}" with all that is kept of it?'):
+        print("Nothing was deleted. Without a terminal, agree with --yes.", file=sys.stderr)
+        return 1
+    with open_program() as program:
+        record_deletion(program.audit, thread_id)
+        store.delete(thread_id)
     return 0
 
 

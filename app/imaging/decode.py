@@ -37,6 +37,7 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
+from app.imaging.space.stacks import STACK_KEYWORD, geometry_text, stack_geometry
 from app.imaging.space.volume_store import VolumeStore, file_key
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
@@ -368,7 +369,7 @@ class Decoder:
 
         The future fails with `FileProblem` if the object cannot be read.
         """
-        return self._object("layer_entry", instance, lambda reply: unpack(Layer, reply["layer"]))
+        return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
         """Return the shapes of a segmentation, structure set or annotation on a frame of an image.
@@ -380,9 +381,26 @@ class Decoder:
         place = {"target": pack(target), "index": index}
         return self._object("layer_frame_entry", instance, _layer_frame, **place)
 
+    def labels(self, instance: Instance, source: Series | Instance) -> Future[Layer]:
+        """Return a label volume as a layer over the images of a series, or of one instance.
+
+        The future fails with `FileProblem` if it has no labels, or does not lie where they lie.
+        Call it on a background thread: the series' geometry is worked out at once.
+        """
+        images = source.instances if isinstance(source, Series) else (source,)
+        stack, over = stack_geometry(source), images[0]
+        geometry = {STACK_KEYWORD: geometry_text(stack)} if stack else {}
+        over = dataclasses.replace(over, attributes={**over.attributes, **geometry}, references=())
+        slices = sum(one.frames for one in images)
+        return self._object("labels_entry", instance, _layer, over=pack(over), slices=slices)
+
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
     ) -> Future[LayerFrame]:
+        plane = self._volumes.section_plane(target, index) if instance.kind == "volume" else None
+        if plane is not None:
+            place = {"plane": plane, "shape": [target.rows, target.columns]}
+            return self._object("labels_plane_entry", instance, _layer_frame, **place)
         found = self._volumes.section_slices(target, index)
         if found is None:
             text = "not drawn: these sections were resampled, and are not the slices it was made on"
@@ -457,6 +475,10 @@ class Decoder:
             if isinstance(outcome, Frame):
                 self._cache.put(key, outcome)
         pending.finish(outcome)
+
+
+def _layer(reply: dict[str, Any]) -> Layer:
+    return unpack(Layer, reply["layer"])
 
 
 def _layer_frame(reply: dict[str, Any]) -> LayerFrame:

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-COLORS = (
-    "#4cc9f0",
-    "#80ed99",
-    "#ff8fa3",
-    "#ffd166",
-    "#c8a2ff",
-    "#ff9f6b",
-    "#6be4d0",
-    "#f4a8ff",
-    "#f0e442",
-    "#8fb4ff",
-    "#d4f06a",
-    "#e0b48c",
-    "#b7c4d0",
-    "#ff6fcf",
-)
+from app.paths import shipped_table
+
+COLORS: tuple[str, ...] = tuple(shipped_table("palette")["colors"])
 """The palette, as #rrggbb."""
 
 RESERVED = 3

@@ -14,6 +14,9 @@ from app.imaging.types import Instance
 
 RGB = tuple[int, int, int]
 
+NOT_LABELS = "a picture, not labels"
+"""End of the reason why a volume cannot be laid over an image although it can be shown itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class LayerItem:
@@ -25,12 +28,16 @@ class LayerItem:
         color: The colour recommended by the file, else one that a fixed palette assigns to the
             number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
+        volume_ml: Volume of a label in ml; None for other items.
+        at: Patient coordinates (mm, LPS) of a voxel of a label, on the slice with most of it.
     """
 
     number: int
     label: str
     color: RGB
     detail: str = ""
+    volume_ml: float | None = None
+    at: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,6 +253,8 @@ class RunImages:
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,
+                # Some write a name into it.
+                **({} if remote else {"body_part": image.instance.get("BodyPartExamined")}),
                 **_place(image.place),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),

@@ -386,6 +386,8 @@ class PackPlan:
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
         disagreements: A function that returns the contradictions between results.
+        contradicts: A function that returns what a result says against a model's sentence; "" if
+            it agrees, None if they do not speak of the same.
         caveats: Words that mark a warning as being about the image and not about a single call
             ("mirrored"): such a warning is repeated below every answer about that image.
         statements: What a model's answer may say of an image, and the tools that can support it.
@@ -404,6 +406,7 @@ class PackPlan:
     wordings: tuple[ResultWording, ...] = ()
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
+    contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()
     statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()

@@ -22,11 +22,11 @@ from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.widgets import ProgressRow, label, tool_button
 from app.workspace.viewport import Display
-from app.workspace.workspace import Workspace
+from app.workspace.workspace import Workspace, first_to_show
 
 SETTLES_S = 5
-"""Time after the start of a scan in which the shown image may still be replaced by the first image
-of its series.
+"""Time after the start of a scan in which the shown image may still be replaced by the first of the
+list.
 """
 
 
@@ -118,16 +118,16 @@ class FileOpening(QObject):
             scan.shown = True
             self._own = self._workspace.viewport.instance
 
-    def _begin_at_the_first(self) -> None:
-        """Show the first image of the series instead of the first one found.
+    def _begin_at_the_first(self, result: ScanResult) -> None:
+        """Show the first image listed instead of the first one found.
 
         Only soon after the start and while the user has changed nothing: an image must not jump.
         """
         viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
         untouched = viewport.display == Display() and viewport.frame_index == 0
-        place = self._workspace.studies.place_of(shown) if shown is not None else None
-        if shown is self._own and untouched and place is not None and place[1] > 0:
-            viewport.show(place[0].instances[0])
+        first = first_to_show(result, images_only=True)
+        if shown is self._own and untouched and first is not None and first != shown:
+            viewport.show(first)
             self._own = viewport.instance
 
     def _finished(self, scan: _Scan) -> bool:
@@ -153,7 +153,7 @@ class FileOpening(QObject):
         finally:
             self._end()
         if scan.shown and time.monotonic() - scan.began < SETTLES_S:
-            self._begin_at_the_first()
+            self._begin_at_the_first(result)
         if result.problems:
             self._notices.show_problems(result.problems)
         elif not result.studies:
@@ -178,14 +178,23 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover."""
+    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover.
+
+    With files dropped on the middle, where the image is, `on_image` is called.
+    """
 
     def __init__(
-        self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]
+        self,
+        window: QWidget,
+        middle: QWidget,
+        opened: Callable[[Sequence[Path]], object],
+        on_image: Callable[[Sequence[Path]], object],
     ) -> None:
         super().__init__(window)
+        self._window = window
         self._middle = middle
         self._opened = opened
+        self._on_image = on_image
         self._mark = _DropMark(window)
         window.setAcceptDrops(True)
         for widget in (window, *window.findChildren(QWidget)):
@@ -203,8 +212,10 @@ class FileDrops(QObject):
         event.acceptProposedAction()
         if isinstance(event, QDragEnterEvent):
             self._mark.appear(self._middle)
-        elif dropping:
-            self._opened(paths)
+        elif dropping and isinstance(watched, QWidget):
+            place = watched.mapTo(self._window, event.position().toPoint())
+            taken = self._on_image if self._middle.geometry().contains(place) else self._opened
+            taken(paths)
         return True
 
 

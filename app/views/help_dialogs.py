@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
+from app.paths import shipped_table
 from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
@@ -13,58 +14,8 @@ from app.views.widgets import IconLabel, label, push_button, rule
 Rows = tuple[tuple[str, str], ...]
 """Pairs of a key or gesture and its effect."""
 
-GESTURES: tuple[tuple[str, Rows], ...] = (
-    (
-        "Mouse on the image",
-        (
-            ("Left drag", "window: right is wider, down raises the centre"),
-            ("Middle, or Space + left", "move the image"),
-            ("Right drag, click", "zoom; what can be done here"),
-            ("Wheel", "through the series, else zoom"),
-            ("Ctrl + wheel", "zoom at the cursor"),
-            ("Drag at the right edge", "through the series"),
-            ("Double click", "fit to the window"),
-            ("Click on a finding", "select it"),
-            ("Drag a point, a label", "move it; a tool's finding is selected first"),
-        ),
-    ),
-    (
-        "Window",
-        (
-            ("Ctrl+O, Ctrl+Shift+O", "open files, a folder"),
-            ("Ctrl+W, Ctrl+Shift+W", "close the study, all studies"),
-            ("Ctrl+,", "settings"),
-            ("Ctrl+Q", "quit"),
-            ("Ctrl+1 to Ctrl+5", "studies, attributes, findings, assistant, layers"),
-            ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
-            ("Delete", "remove the selected finding"),
-            ("Esc, Shift+Esc", "in the chat: stop, stop after this tool"),
-            ("F1", "this list"),
-        ),
-    ),
-    (
-        "Keys on the image",
-        (
-            ("Arrows", "next and previous frame or image"),
-            ("Ctrl+Right, Ctrl+Left", "the same, wherever the focus is"),
-            ("Page Up, Page Down", "ten at a time"),
-            ("Home, End", "first and last"),
-            ("N, Shift+N", "next, previous series"),
-            ("K, Shift+K", "next, previous key image"),
-            ("P, . and ,", "play or pause a cine; faster, slower"),
-            ("A, C, S, O", "axial, coronal, sagittal; as acquired"),
-            ("I, R", "invert; reset window and view"),
-            ("F, 1", "fit; one image pixel on one screen pixel"),
-            ("+ and -", "zoom (also Ctrl++, Ctrl+-)"),
-            ("H, V", "flip left-right, top-bottom"),
-            ("[ and ]", "rotate left, right"),
-            ("L, Shift+L", "measure a length, an angle"),
-            ("B, M, Shift+M", "mark a box, a point, one outside"),
-            ("Ctrl+B", "segment what is marked"),
-            ("Shift+H", "hide or show heatmaps"),
-            ("Escape", "put the drawing tool away, deselect"),
-        ),
-    ),
+GESTURES: tuple[tuple[str, Rows], ...] = tuple(
+    (title, tuple(rows.items())) for title, rows in shipped_table("gestures").items()
 )
 _HELP_WIDTH = 1000  # px: each gesture on one line
 

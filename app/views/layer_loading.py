@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
@@ -13,10 +14,11 @@ from app.imaging.decode import Decoder
 from app.imaging.layer_links import ImageReferences, layers_for, may_be_same_patient
 from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, Instance
-from app.views.background import Background
+from app.imaging.types import Content, Instance, ScanResult
+from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
 from app.workspace.layers import LayerRequest, Place, key_of
+from app.workspace.studies import instances_of
 from app.workspace.workspace import REFORMAT, Workspace
 
 
@@ -50,6 +52,7 @@ class LayerLoading(QObject):
         workspace.studies.changed.connect(self._studies_changed)
         layers.wanted.connect(self._read)
         layers.frame_wanted.connect(self._read_frame)
+        layers.laid_changed.connect(self._laid_changed)
         canvas.picture_changed.connect(self._picture_changed)
         self._learn()
 
@@ -61,6 +64,9 @@ class LayerLoading(QObject):
 
     def open_object(self, instance: Instance) -> bool:
         """Show a DICOM object, e.g. a SEG, on an open image it refers to; False if none is open."""
+        if instance.kind == "volume":
+            self.lay(instance)
+            return True
         target = self._workspace.image_of(instance)
         if target is None:
             return False
@@ -77,6 +83,36 @@ class LayerLoading(QObject):
         else:
             self._workspace.layers.set_visible(key_of(instance), True)
         return True
+
+    def lay(self, labels: Instance, failed: OnError | None = None) -> None:
+        """Lay a label volume over the shown images, or tell why that cannot be done."""
+        over = self._workspace.acquired
+        if over is None or labels.sop_instance_uid == over.sop_instance_uid:
+            reason = "a label volume is laid over another image, and none is shown"
+            self._tell(FileProblem(reason, subject=str(labels.path), remedy="Show its image first"))
+            return
+        source, key = self._workspace.scale_source(over), self._workspace.scale_key(over)
+        self._background.submit(
+            lambda: self._decoder.labels(labels, source).result(),
+            partial(self._workspace.lay, key),
+            failed or self._tell,
+        )
+
+    def lay_file(self, path: Path, failed: OnError | None = None) -> None:
+        """Lay the label volume in a file over the shown images, or tell why that cannot be done."""
+
+        def found(result: ScanResult) -> None:
+            every = instances_of(result.studies)
+            labels = next((one for one in every if one.kind == "volume"), None)
+            if labels is not None:
+                self.lay(labels, failed)
+                return
+            problem = next(iter(result.problems), None)
+            reason = problem.reason if problem else "it is no NRRD, NIfTI or MetaImage volume"
+            remedy = "A DICOM segmentation is opened like an image"
+            (failed or self._tell)(FileProblem(reason, subject=str(path), remedy=remedy))
+
+        self._background.watch(self._decoder.scan([path]), found, failed or self._tell)
 
     def apply(self, instance: Instance | None) -> None:
         """Apply a presentation state to the shown image; None removes the applied one."""
@@ -123,6 +159,10 @@ class LayerLoading(QObject):
             self._find_objects()
             self._picture_changed()
 
+    def _laid_changed(self) -> None:
+        self._find_objects()
+        self._picture_changed()
+
     def _learn(self) -> None:
         """Collect the open objects."""
         self._objects, self._all_states = [], []
@@ -158,7 +198,9 @@ class LayerLoading(QObject):
         )
         # A section has the layers of the slices it was cut from.
         over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
-        found = layers_for(over, self._objects, named) if over is not None else ()
+        found = layers_for(over, self._objects, named) if over is not None else []
+        if over is not None:
+            found += self._workspace.layers.laid_over(self._workspace.scale_key(over))
         self._workspace.layers.set_image([item for item in found if item is not shown])
 
     def _picture_changed(self) -> None:

@@ -38,8 +38,10 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
+from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
+from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
 from app.views.background import Background
@@ -77,6 +79,7 @@ _FILTER = ";;".join(
         "All files (*)",
     )
 )
+_VOLUMES = f"Label volumes ({' '.join(PATTERNS['Volumes'])});;All files (*)"
 NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one below the other
 
 
@@ -150,7 +153,7 @@ class MainWindow(QMainWindow):
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
-        FileDrops(self, self._center, self.open_paths)
+        FileDrops(self, self._center, self.open_paths, self.lay_dropped)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
@@ -230,6 +233,27 @@ class MainWindow(QMainWindow):
         names, _ = QFileDialog.getOpenFileNames(self, "Open files", "", _FILTER)
         self.open_paths([Path(name) for name in names])
 
+    def choose_labels(self) -> None:
+        """Ask for a label volume and lay it over the shown image."""
+        name, _ = QFileDialog.getOpenFileName(self, "Lay labels over the image", "", _VOLUMES)
+        if name:
+            self.layer_loading.lay_file(Path(name))
+
+    def lay_dropped(self, files: Sequence[Path]) -> None:
+        """Lay a label volume dropped on an image over it; open all other files."""
+        names = [file.name.lower() for file in files]
+        endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
+        if len(names) != 1 or not names[0].endswith(endings) or self.canvas.picture is None:
+            self.open_paths(files)
+            return
+
+        def failed(error: SightlineError) -> None:
+            self.open_paths(files)
+            if NOT_LABELS not in error.reason:
+                self.notices.show_error(error)
+
+        self.layer_loading.lay_file(files[0], failed)
+
     def choose_folder(self) -> None:
         """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(self, "Open a folder of images")
@@ -300,6 +324,9 @@ class MainWindow(QMainWindow):
         """Show a finding on its image, if that is open."""
         annotation = self.workspace.annotations.get(finding_id)
         if annotation is None:
+            point = self.workspace.layers.place_of_label(finding_id)
+            if point is not None:
+                self.planes.look_at(point)
             return
         finding, shown = annotation.finding, self.canvas.frame
         if shown is None or finding.image != shown.ref:

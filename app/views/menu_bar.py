@@ -101,6 +101,7 @@ class MainActions:
         window, add = self._window, self._action
         self.open_files = add("Open files…", window.choose_files, "Ctrl+O", "folder-open")
         self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
+        self.lay_labels = add("Lay labels over the image…", window.choose_labels, icon="layers")
         self.open_demo = add("Open the demo study", window.open_demo)
         self.close_study = add("Close study", window.close_study, "Ctrl+W")
         self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
@@ -153,6 +154,7 @@ class MainActions:
         self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
         self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
         self.mark_outside = add("Mark a point outside", drawing.OUTSIDE, "Shift+M")
+        self.brush = add("Correct a mask with the brush", drawing.BRUSH, "E", "pen-line")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
@@ -180,7 +182,7 @@ class MainActions:
         marks = (self.mark_box, self.mark_point, self.mark_outside)
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             "File": (
-                *(self.open_files, self.open_folder, self.open_demo, None),
+                *(self.open_files, self.open_folder, self.lay_labels, self.open_demo, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             "View": (
@@ -198,7 +200,7 @@ class MainActions:
             "Findings": (
                 *(self.undo, self.redo, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
-                *(self.delete_finding, self.delete_findings),
+                *(self.brush, self.delete_finding, self.delete_findings),
             ),
             "Tools": (*marks, self.segment, None, self.models),
             "Help": (self.shortcuts, self.audit, self.about),
@@ -265,6 +267,10 @@ class MainActions:
         self.presets.menuAction().setEnabled(has_window)
         for tool, action in self.drawing_tools.items():
             action.setChecked(canvas.drawing_tool.tool == tool)
+        # With the brush in hand these keys are the canvas's, for its size.
+        brushing = canvas.drawing_tool.tool == drawing.BRUSH
+        self.turn_left.setShortcut("" if brushing else "[")
+        self.turn_right.setShortcut("" if brushing else "]")
         self.invert.setChecked(workspace.viewport.display.invert)
         self.play.setChecked(scroll.playing)
         # A new icon at every step of a drag would flicker.
@@ -279,7 +285,7 @@ class MainActions:
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
         of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
         for actions, enabled in (
-            ((*on_image, *turns, *self.drawing_tools.values()), has_image),
+            ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.next, self.previous), scroll.scrollable),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from app.imaging.findings import Finding, Mask, Polyline
+from app.imaging.findings import Finding, Mask
 from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
 from app.workspace import drawing
@@ -80,18 +80,18 @@ class Annotations:
         """Add or change a finding drawn or corrected by the user, as one undoable step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. The other findings of a corrected line's group, whose joint
-        figures rest on it, say that they are of before.
+        many lengths on one image. Findings whose figures rest on a corrected one say so.
         """
         before = dict(self._items)
         after = dict(before)
-        if finding.corrected and finding.group and isinstance(finding.geometry, Polyline):
-            for key, item in before.items():
-                if item.finding.group == finding.group:
-                    after[key] = replace(item, finding=drawing.beside_corrected(item.finding))
         known = before.get(finding.id)
         color = known.color if known else self._colors.take(finding.label)
         after[finding.id] = Annotation(finding, color)
+        if finding.corrected:
+            others = [item.finding for item in self.on_image(finding.image)]
+            others = [one for one in others if one.id != finding.id]
+            for one in drawing.after_correction(finding, others):
+                after[one.id] = replace(after[one.id], finding=one)
         self._push(label, before, after)
 
     def remove(self, finding_ids: Iterable[str]) -> None:

@@ -9,7 +9,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.imaging.findings import XY, Box, Finding, Point, Polygon, Polyline, Provenance, new_id
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.findings import (
+    XY,
+    Box,
+    Finding,
+    Geometry,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Provenance,
+    new_id,
+)
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
@@ -24,8 +38,15 @@ OUTSIDE = "mark_outside"
 POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
 """Number of points that each tool needs."""
 
+BRUSH = "brush"
+"""Tool that paints on the mask of a tool's finding, or erases parts of it."""
+
 MOST_POINTS = 64
-"""Number of points of a line or outline above which they cannot be moved one by one."""
+"""Number of points of a line or outline above which a stretch of them is pulled."""
+
+_HANDLES = 32
+OUTDATED = "Outdated, the outline was changed: "
+"""Stands before the figures of an outline that was changed since."""
 
 DRAGGED = (RULER, BOX)
 """Tools used with a single drag; a click without a drag selects a finding instead."""
@@ -69,19 +90,25 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points that the user can move; () for a mask, a heatmap or a long contour.
+    """Return the points that the user can move; () for a mask or a heatmap.
 
     A box has four such points: its corners, clockwise from the top left.
     """
     match finding.geometry:
         case Polyline(points) | Polygon(points):
-            return points if len(points) <= MOST_POINTS else ()
+            return points
         case Box(x0, y0, x1, y1):
             return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
         case Point(x, y):
             return ((x, y),)
         case _:
             return ()
+
+
+def handles_of(finding: Finding) -> tuple[XY, ...]:
+    """Return the points at which handles are drawn: of a long outline only some."""
+    points = points_of(finding)
+    return points if len(points) <= MOST_POINTS else points[:: len(points) // _HANDLES]
 
 
 def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
@@ -175,6 +202,8 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
         points = [points[(place + 2) % 4], to]
+    elif len(points) > MOST_POINTS:
+        points = _pulled(points, place, to, closed=isinstance(finding.geometry, Polygon))
     else:
         points[place] = to
     if by_hand(finding):
@@ -192,8 +221,53 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
             shape = Polyline(kept)
             if finding.value is not None and len(kept) == POINTS[RULER]:
                 _label, value, units, _note = _length(frame, kept)
+    return _corrected(finding, frame, shape, value, units)
+
+
+def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
+    """Return a finding with the mask as the user has painted it, and with its area."""
+    return _corrected(finding, frame, mask)
+
+
+def paint(
+    mask: NDArray[np.bool_], start: XY, end: XY, radius: float, aspect: float, inside: bool
+) -> None:
+    """Set the pixels under a round brush that moves from `start` to `end`, in place.
+
+    `radius` is in columns; a row is `aspect` times as high as a column is wide.
+    """
+    size = np.array([radius, radius / aspect])
+    low = np.maximum(np.floor(np.minimum(start, end) - size), 0).astype(int)
+    high = np.maximum(np.ceil(np.maximum(start, end) + size) + 1, 0).astype(int)
+    rows, columns = np.ogrid[low[1] : min(high[1], len(mask)), low[0] : min(high[0], mask.shape[1])]
+    x, y = columns - start[0], (rows - start[1]) * aspect
+    a, b = end[0] - start[0], (end[1] - start[1]) * aspect
+    along = np.clip((x * a + y * b) / ((a * a + b * b) or 1.0), 0, 1)
+    under = np.hypot(x - along * a, y - along * b) <= radius
+    mask[low[1] : high[1], low[0] : high[0]][under] = inside
+
+
+def _pulled(points: Sequence[XY], place: int, to: XY, *, closed: bool) -> list[XY]:
+    """Return a line whose stretch around a point is pulled along with it, ever less far away."""
+    line = np.array(points)
+    steps = np.linalg.norm(np.diff(line, axis=0, append=line[:1]), axis=1)
+    path = np.concatenate([[0.0], np.cumsum(steps)])
+    away = np.abs(path[:-1] - path[place])
+    if closed:
+        away = np.minimum(away, path[-1] - away)
+    pull = np.array(to) - line[place]
+    # Long enough that no spike arises, and short enough that the rest of the line stays.
+    reach = min(max(path[-1] / 16, 2 * float(np.linalg.norm(pull))), path[-1] / 4)
+    weight = np.cos(np.minimum(away / reach, 1) * np.pi / 2) ** 2
+    return [(float(x), float(y)) for x, y in line + weight[:, None] * pull]
+
+
+def _corrected(
+    finding: Finding, frame: Frame, shape: Geometry, value: float | None = None, units: str = ""
+) -> Finding:
+    figures = _area(frame, shape) if isinstance(shape, Mask | Polygon) else ""
     return replace(
-        _before(finding, "Corrected by hand"),
+        outdated(finding, "Corrected by hand", figures),
         geometry=shape,
         value=value,
         units=units,
@@ -203,16 +277,52 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     )
 
 
-def beside_corrected(finding: Finding) -> Finding:
-    """Return a finding whose figures may rest on one that the user has corrected."""
-    return _before(finding, "A line beside it was corrected by hand")
+def _area(frame: Frame, shape: Mask | Polygon) -> str:
+    """Return the area of an outline as text, in cm² where the spacing is known."""
+    if isinstance(shape, Mask):
+        y, x = np.nonzero(shape.pixels)
+        pixels = float(len(x))
+    else:
+        x, y = np.array(shape.points).T
+        pixels = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+    text = f"{pixels:,.0f} px"
+    if not pixels:
+        return f"area {text}"
+    low, high = (x.min() - 0.5, y.min() - 0.5), (x.max() + 0.5, y.max() + 0.5)
+    found = geometry.pixel_mm(frame, Box(*low, *high))
+    if found is None:
+        return f"area {text}"
+    return f"area {pixels * found[0] * found[1] / 100:.1f} cm² ({found[2].value}), {text}"
 
 
-def _before(finding: Finding, happened: str) -> Finding:
-    own = finding.description
-    known = finding.corrected or own.startswith(happened)
-    text = f"{happened}. Before: {own}" if own else f"{happened}."
-    return finding if known else replace(finding, description=text)
+def outdated(finding: Finding, happened: str, figures: str = "") -> Finding:
+    """Return a finding whose description begins with what happened and with new figures.
+
+    What it said before follows as outdated.
+    """
+    own, marked = finding.description, OUTDATED in finding.description
+    before = own.partition(OUTDATED)[2] if marked or finding.corrected else own
+    head = f"{happened}: {figures}." if figures else f"{happened}."
+    return replace(finding, description=f"{head} {OUTDATED}{before}" if before else head)
+
+
+def after_correction(changed: Finding, others: Sequence[Finding]) -> list[Finding]:
+    """Return the findings whose figures change with a corrected one, itself included.
+
+    `others` are the other findings on the image. The ratio of two lines is computed anew.
+    """
+    group = [one for one in others if changed.group and one.group == changed.group]
+    if not isinstance(changed.geometry, Polyline):
+        resting = [one for one in others if changed.label in one.rests_on and not one.corrected]
+        happened = f"{changed.label} was corrected by hand"
+        return [changed, *(outdated(one, happened) for one in resting)]
+    lines, ratio = [changed, *group], ""
+    for line in lines:
+        values = [one.value for one in lines if one is not line and one.units == line.units]
+        if line.ratio and line.value is not None and len(values) == 1 and values[0]:
+            ratio = f"{line.ratio[0].lower()}{line.ratio[1:]} now {line.value / values[0]:.2f}"
+    beside = "A line beside it was corrected by hand"
+    return [outdated(one, "Corrected by hand" if one.corrected else beside, ratio) for one in lines]
 
 
 def _inside(frame: Frame, point: XY) -> XY:

@@ -35,6 +35,9 @@ CACHE_BYTES = 256 * 2**20
 
 _OVERLAY_COLOR = (255, 214, 10)
 
+ScaleKey = tuple[str, str]
+"""What identifies a series, or an image, whose frames are shown in the same window."""
+
 Place = tuple[str, str, int]
 """(key of a layer, key of an image, frame number in the image)."""
 
@@ -75,6 +78,15 @@ class LayerEntry:
     layer: Layer | None = None
     frame: LayerFrame | None = None
     error: str = ""
+
+    @property
+    def laid(self) -> bool:
+        """Whether it is a label volume that the user has laid over the image."""
+        return self.layer is not None and self.layer.instance.kind == "volume" and bool(self.items)
+
+    def label_id(self, item: LayerItem) -> str:
+        """Return an id of an item that is unique among the image's layers and findings."""
+        return f"{self.key}\0{item.number}"
 
     @property
     def items(self) -> tuple[LayerItem, ...]:
@@ -121,11 +133,30 @@ class Layers:
         self._pending: set[Place] = set()
         self.opacity = LayerStyle().opacity
         self._own: tuple[Frame, LayerEntry] | None = None
+        self._laid: dict[ScaleKey, dict[str, Instance]] = {}
         self.changed: Signal[()] = Signal()
         self.wanted: Signal[str, Instance] = Signal()
         self.frame_wanted: Signal[LayerRequest] = Signal()
+        self.laid_changed: Signal[()] = Signal()
 
     # Layers
+
+    def lay(self, over: ScaleKey, layer: Layer) -> None:
+        """Lay a label volume, read as a layer, over the images with a scale key."""
+        key = key_of(layer.instance)
+        self._asked.add(key)
+        self._layers[key] = layer
+        self._laid.setdefault(over, {})[key] = layer.instance
+        self.laid_changed.emit()
+
+    def lift(self, over: ScaleKey, layer: Layer) -> None:
+        """Remove a label volume from the images with a scale key."""
+        self._laid.get(over, {}).pop(key_of(layer.instance), None)
+        self.laid_changed.emit()
+
+    def laid_over(self, over: ScaleKey) -> tuple[Instance, ...]:
+        """Return the label volumes laid over the images with a scale key."""
+        return tuple(self._laid.get(over, {}).values())
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
@@ -245,6 +276,19 @@ class Layers:
         style = self.style(key)
         hidden = style.hidden - {item} if visible else style.hidden | {item}
         self._set_style(key, replace(style, hidden=hidden))
+
+    def place_of_label(self, label_id: str) -> tuple[float, float, float] | None:
+        """Return where in the patient (mm, LPS) a label laid over the image is; see `label_id`."""
+        every = ((entry, item) for entry in self.entries for item in entry.items)
+        return next((item.at for entry, item in every if entry.label_id(item) == label_id), None)
+
+    def toggle_items(self, key: str, items: Sequence[int]) -> None:
+        """Hide items of a layer if any of them is visible, otherwise show them."""
+        style = self.style(key)
+        on = style.visible and not style.hidden.issuperset(items)
+        hidden = style.hidden.union(items) if on else style.hidden.difference(items)
+        self._set_style(key, replace(style, visible=True, hidden=hidden))
+        self._ask()
 
     def show_only(self, key: str, item: int) -> None:
         """Show only one item of a layer and hide all others."""

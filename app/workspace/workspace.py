@@ -8,22 +8,21 @@ from pathlib import Path
 
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for, may_be_same_patient
+from app.imaging.layers import Layer
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
-from app.workspace.commands import CommandStack
+from app.workspace.commands import Command, CommandStack
 from app.workspace.layers import Layers
+from app.workspace.layers import ScaleKey as ScaleKey
 from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Viewport
-
-ScaleKey = tuple[str, str]
-"""What identifies a series, or an image, whose frames are shown in the same window."""
 
 _OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
 """Modalities whose images may be exposures of their own even if they are in one series."""
@@ -139,6 +138,19 @@ class Workspace:
             return str(source.path), f"{source.sop_instance_uid}/{source.part}"
         study = self.studies.study_of(source.instances[0])
         return key_of(study) if study else "", source.key
+
+    def lay(self, over: ScaleKey, layer: Layer, *, lift: bool = False) -> None:
+        """Lay a label volume over the images with a scale key, or lift it, as an undoable step."""
+        steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
+        do, undo = reversed(steps) if lift else steps
+        verb = "Remove" if lift else "Lay over the image:"
+        self.commands.push(Command(f"{verb} {layer.title}", do, undo))
+
+    def lift(self, key: str) -> None:
+        """Lift the label volume with the key of a layer from the shown images; can be undone."""
+        for entry in self.layers.entries:
+            if entry.key == key and entry.layer is not None and self.acquired is not None:
+                self.lay(self.scale_key(self.acquired), entry.layer, lift=True)
 
     def show_reformat(
         self, instance: Instance, index: int = 0, window: Window | None = None

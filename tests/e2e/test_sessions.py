@@ -74,3 +74,26 @@ def test_what_is_not_there_is_said(sightline: Run):
     assert "no such conversation" in missing.stderr
     assert sightline("sessions", "rewind", "x").returncode == 2
     assert "no conversations" in sightline("sessions").stderr
+
+
+def test_a_conversation_is_found_named_and_deleted(
+    sightline: Run, tmp_path: Path, asked: tuple[str, Path]
+):
+    thread_id, _ = asked
+    assert sightline("sessions", "rename", thread_id, "Film of ward 7").returncode == 0
+    (info,) = json.loads(sightline("sessions", "list", "--find", "ward png", "--json").stdout)
+    assert info["title"] == "Film of ward 7"
+    assert json.loads(sightline("sessions", "list", "--find", "effusion", "--json").stdout) == []
+
+    kept = sightline("sessions", "delete", thread_id)
+    assert kept.returncode == 1
+    assert "--yes" in kept.stderr
+    folders = [path.parent for path in (tmp_path / "home").rglob("thread.jsonl")]
+    assert len(folders) == 1
+    assert sightline("sessions", "delete", thread_id, "--yes").returncode == 0
+    assert not folders[0].exists()
+    log = sightline("audit", "list", "--json").stdout
+    (entry,) = [line for line in log.splitlines() if "conversation_deleted" in line]
+    assert thread_id in entry
+    assert "ward" not in entry
+    assert sightline("sessions", "delete", thread_id, "--yes").returncode != 0

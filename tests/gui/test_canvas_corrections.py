@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.imaging.findings import Box, Finding, Polygon, Polyline
+from app.imaging.findings import Box, Finding, Mask, Polygon, Polyline
 from app.imaging.types import Spacing, SpacingSource
 from app.views import wording
+from app.workspace import drawing
 from tests.gui.canvas_scene import LEFT, Scene
 from tests.gui.viewer_support import finding
 
@@ -37,6 +39,8 @@ def ratio_lines(scene: Scene) -> tuple[Finding, Finding]:
             approximate=True,
             score=0.9,
             group="g",
+            ratio="Cardiothoracic ratio" if label == "Heart width" else "",
+            rests_on=("Heart", "Left Lung"),
             description=f"{label}; {told}",
         )
         for label, y, end in (("Heart width", 30, 50), ("Thorax width", 60, 90))
@@ -63,14 +67,21 @@ def test_an_ai_line_is_corrected_by_its_handle_and_measured_anew(scene: Scene):
     assert made.units == "mm (patient)"
     assert (made.score, made.approximate) == (None, False)
     assert wording.maker_text(made) == "ratio 1.0 · net-1 · corrected by hand"
-    assert made.description == f"Corrected by hand. Before: {heart.description}"
+    # The ratio is 30 to 40 mm, and the one of before is struck out.
+    assert made.description == (
+        "Corrected by hand: cardiothoracic ratio now 0.75. "
+        f"Outdated, the outline was changed: {heart.description}"
+    )
     assert by_label(scene)["Thorax width"].description == (
-        f"A line beside it was corrected by hand. Before: {thorax.description}"
+        "A line beside it was corrected by hand: cardiothoracic ratio now 0.75. "
+        f"Outdated, the outline was changed: {thorax.description}"
     )
     # Still an AI result, and not drawn by hand.
     assert "AI results: not for diagnosis" in scene.canvas.overlay.corners.warning
     drag_to(scene, (70, 30), (60, 30))
-    assert by_label(scene)["Heart width"].description.count("Corrected") == 1
+    again = by_label(scene)["Heart width"].description
+    assert again.startswith("Corrected by hand: cardiothoracic ratio now 0.6")
+    assert again.count("Corrected") == again.count("Outdated") == 1
     scene.workspace.commands.undo()
     scene.workspace.commands.undo()
     assert by_label(scene) == {"Heart width": heart, "Thorax width": thorax}
@@ -123,3 +134,111 @@ def test_an_ai_box_and_a_contour_have_handles_too(scene: Scene):
     assert scene.workspace.viewport.display.window is None
     scene.key(Qt.Key.Key_Escape)
     assert scene.workspace.annotations.selected == ""
+
+
+def test_a_long_outline_is_pulled_by_its_nearest_stretch(scene: Scene):
+    scene.show(spacing=PATIENT)
+    angles = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    ring = tuple((50 + 25 * float(np.cos(a)), 40 + 25 * float(np.sin(a))) for a in angles)
+    outline = finding(scene.canvas.frame.ref, Polygon(ring), "Organ", description="Area 4.9 cm2.")
+    scene.workspace.annotations.add([outline])
+    scene.settle()
+    scene.workspace.annotations.select(outline.id)
+    drag_to(scene, (75, 40), (85, 40))
+    made = by_label(scene)["Organ"]
+    assert isinstance(made.geometry, Polygon)
+    assert scene.workspace.viewport.display.window is None
+    before, after = np.array(ring), np.array(made.geometry.points)
+    moved = np.linalg.norm(after - before, axis=1)
+    assert after[:, 0].max() == pytest.approx(85, abs=0.7)
+    assert moved[0] == pytest.approx(10, abs=0.7)
+    assert 0 < moved[15] < moved[5] < moved[0]  # ever less along the line
+    assert moved[100:300].max() == 0  # and nothing far away
+    assert made.corrected
+    x, y = after.T
+    area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2 * 0.25 / 100
+    assert made.description.startswith(f"Corrected by hand: area {area:.1f} cm² (patient)")
+    assert made.description.endswith("Outdated, the outline was changed: Area 4.9 cm2.")
+    scene.workspace.commands.undo()
+    assert by_label(scene)["Organ"] == outline
+
+
+def masked(scene: Scene) -> Finding:
+    pixels = np.zeros((80, 100), np.bool_)
+    pixels[30:50, 40:60] = True
+    heart = finding(
+        scene.canvas.frame.ref, Mask(pixels), "Heart", description="Heart: 1.0 cm² (400 px)."
+    )
+    scene.workspace.annotations.add([heart])
+    scene.settle()
+    scene.workspace.annotations.select(heart.id)
+    return heart
+
+
+def test_a_mask_is_painted_and_erased_with_the_brush(scene: Scene):
+    scene.show(spacing=PATIENT)
+    _lines = ratio_lines(scene)
+    heart = masked(scene)
+    tool = scene.canvas.drawing_tool
+    scene.key(Qt.Key.Key_E)
+    assert tool.tool == drawing.BRUSH
+    radius = tool.radius
+    drag_to(scene, (60, 40), (75, 40))
+    made = by_label(scene)["Heart"]
+    assert isinstance(made.geometry, Mask)
+    pixels = made.geometry.pixels
+    rows, columns = np.nonzero(pixels)
+    assert columns.max() == pytest.approx(75 + radius, abs=1.5)
+    assert (np.abs(rows[columns > 62] - 40) <= radius + 1).all()
+    assert pixels[30:50, 40:60].all()
+    assert made.id == heart.id
+    assert made.corrected
+    count = int(pixels.sum())
+    assert made.description == (
+        f"Corrected by hand: area {count * 0.25 / 100:.1f} cm² (patient), {count:,} px. "
+        "Outdated, the outline was changed: Heart: 1.0 cm² (400 px)."
+    )
+    assert scene.workspace.viewport.display.window is None
+    # What was computed from the heart's outline is of before.
+    assert by_label(scene)["Heart width"].description.startswith(
+        "Heart was corrected by hand. Outdated, the outline was changed: "
+    )
+    # Shift erases.
+    view = scene.canvas.viewport()
+    QTest.mousePress(view, LEFT, Qt.KeyboardModifier.ShiftModifier, scene.at(45, 35))
+    QTest.mouseRelease(view, LEFT, Qt.KeyboardModifier.ShiftModifier, scene.at(45, 35))
+    scene.settle()
+    shape = by_label(scene)["Heart"].geometry
+    assert isinstance(shape, Mask)
+    assert not shape.pixels[35, 45]
+    assert not shape.pixels[35 + int(radius) - 1, 45]
+    assert shape.pixels[35 + int(radius) + 2, 45]
+    scene.workspace.commands.undo()
+    scene.workspace.commands.undo()
+    scene.settle()
+    assert by_label(scene)["Heart"] is heart
+    assert by_label(scene)["Heart width"].description.startswith("Heart width; ")
+    (item,) = [one for one in scene.canvas.annotation_items() if one.finding.label == "Heart"]
+    assert item.outline is not None
+    assert item.outline.path.boundingRect().right() == pytest.approx(59.5)  # drawn as before
+
+
+def test_the_brush_has_a_size_and_leaves_the_rest_alone(scene: Scene):
+    scene.show()
+    heart = masked(scene)
+    tool = scene.canvas.drawing_tool
+    scene.key(Qt.Key.Key_E)
+    before = tool.radius
+    scene.key(Qt.Key.Key_BracketRight)
+    assert tool.radius > before
+    scene.key(Qt.Key.Key_BracketLeft)
+    assert tool.radius == pytest.approx(before)
+    scene.wheel(120, Qt.KeyboardModifier.ShiftModifier)
+    assert tool.radius > before
+    assert scene.workspace.viewport.display.quarter_turns == 0  # brackets did not rotate
+    scene.workspace.annotations.select("")
+    drag_to(scene, (10, 10), (20, 20))  # no mask there: nothing happens
+    assert by_label(scene)["Heart"] is heart
+    assert scene.workspace.viewport.display.window is None
+    scene.key(Qt.Key.Key_Escape)
+    assert tool.tool == ""

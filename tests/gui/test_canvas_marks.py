@@ -110,7 +110,7 @@ def test_a_mark_is_listed_as_the_user_s_own_and_puts_no_ai_mark_on_the_image(sce
     head = model.row(model.index(0))
     assert isinstance(head, MakerRow)
     assert head.maker == wording.MARKED
-    assert head.by_hand
+    assert head.note == "Not an AI result"
     model.close()
     assert scene.canvas.overlay.corners.warning == ()
     assert [chip.text for chip in scene.canvas.overlay.chips] == [

@@ -203,7 +203,7 @@ def test_a_measurement_by_hand_is_never_called_an_ai_s(scene: Scene):
     rows = FindingsModel(scene.workspace)
     head = rows.row(rows.index(0))
     assert isinstance(head, MakerRow)
-    assert head.by_hand
+    assert head.note == "Not an AI result"
     assert "AI" not in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
     rows.close()
     scene.workspace.annotations.add([finding(scene.canvas.frame.ref, Polyline(((1, 1), (9, 9))))])

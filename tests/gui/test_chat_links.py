@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 
 from app.agent.events import TextDelta, ToolFinished, ToolStarted
@@ -195,3 +195,29 @@ def test_a_name_is_a_link_only_while_its_finding_exists(chat: Chat, wait_until: 
     assert linked("Heart")
     click_link(view, wait_until, "Heart")
     assert chat.workspace.annotations.selected == heart.id
+
+
+def test_figures_of_an_outline_that_was_changed_are_outdated(chat: Chat, wait_until: Wait):
+    lung, heart = finding("Right Lung"), finding("Heart")
+    chips = run_with(chat, wait_until, [lung, heart], "The heart measures 12 cm.")
+    view, card = chat.run.answers[-1], chat.run.cards["c1"]
+    assert (view.outdated.text(), card.outdated.text()) == ("", "")
+    changed = replace(heart, value=140.0, units="mm (patient)", corrected=True)
+    chat.workspace.annotations.put(changed, "Change heart")
+    told = (
+        "Outdated: an outline was changed by hand (Heart). Figures from it no longer hold; the "
+        "findings list has those of now."
+    )
+    assert (view.outdated.text(), card.outdated.text()) == (told, told)
+    assert not view.outdated.isHidden()
+    assert [chip.text() for chip in chips] == ["Right Lung", "Heart ≈ 140 mm (patient)"]
+    chat.workspace.commands.undo()
+    assert (view.outdated.text(), card.outdated.text()) == ("", "")
+    assert view.outdated.isHidden()
+
+
+def test_a_table_is_copied_with_its_bars(chat: Chat, wait_until: Wait):
+    text = "Areas:\n\n| Organ | cm² |\n| --- | --- |\n| Heart | 120 |"
+    run_with(chat, wait_until, [finding("Heart")], text)
+    chat.run.answers[-1].view.copy_all()
+    assert QGuiApplication.clipboard().text() == text

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QFileDialog,
+    QInputDialog,
     QLineEdit,
     QMenu,
     QMessageBox,
@@ -112,10 +113,10 @@ def test_the_history_lists_threads_with_title_and_date(chat: Chat, wait_until: W
     QTest.mouseClick(chat.dock.header.history, LEFT)
     menu = chat.dock.header.menu
     wait_until(menu.isVisible)
-    titles = [action.text() for action in menu.actions()]
+    titles = [action.text() for action in menu.actions()[1:]]
     assert titles[0].split("\t")[0] == "What && where?"
     assert ":" in titles[0].split("\t")[1]
-    menu.actions()[0].trigger()
+    menu.actions()[1].trigger()
     menu.close()
     wait_until(lambda: questions(chat) == ["What & where?"])
     assert chat.dock.thread is not None
@@ -127,7 +128,7 @@ def test_no_thread_is_made_before_the_first_question(chat: Chat, wait_until: Wai
     assert chat.store.threads() == ()
     QTest.mouseClick(chat.dock.header.history, LEFT)
     wait_until(chat.dock.header.menu.isVisible)
-    assert [action.isEnabled() for action in chat.dock.header.menu.actions()] == [False]
+    assert [action.isEnabled() for action in chat.dock.header.menu.actions()[1:]] == [False]
     chat.dock.header.menu.close()
 
 
@@ -650,3 +651,63 @@ def test_without_a_question_there_is_nothing_to_export(chat: Chat):
 
 def _dialogs(chat: Chat) -> list[QFileDialog]:
     return chat.dock.findChildren(QFileDialog)
+
+
+def listed(chat: Chat) -> list[str]:
+    """The conversations in the open menu, without the field above them."""
+    return [action.text().split("\t")[0] for action in chat.dock.header.menu.actions()[1:]]
+
+
+def test_conversations_are_searched_in_the_list(chat: Chat, wait_until: Wait):
+    past(chat.store, ("Is it big?", "The heart is wide."))
+    past(chat.store, ("Segment the lungs", "Both."))
+    QTest.mouseClick(chat.dock.header.history, LEFT)
+    wait_until(chat.dock.header.menu.isVisible)
+    assert sorted(listed(chat)) == ["Is it big?", "Segment the lungs"]
+    QTest.keyClicks(chat.dock.header.finder, "heart")
+    wait_until(lambda: listed(chat) == ["Is it big?"])
+    QTest.keyClicks(chat.dock.header.finder, "xyz")
+    wait_until(lambda: listed(chat) == ["None with these words"])
+    chat.dock.header.menu.close()
+    QTest.mouseClick(chat.dock.header.history, LEFT)
+    wait_until(lambda: len(listed(chat)) == 2)
+    chat.dock.header.menu.close()
+
+
+def test_a_conversation_is_renamed(chat: Chat, wait_until: Wait):
+    thread = past(chat.store, ("hello", "Hello."))
+    chat.dock.open_thread(thread.thread_id)
+    wait_until(lambda: questions(chat) == ["hello"])
+    chat.dock.header.rename.trigger()
+    dialog = chat.dock.findChild(QInputDialog)
+    assert dialog is not None
+    dialog.setTextValue("Film of Tuesday")
+    dialog.accept()
+    wait_until(lambda: chat.store.threads()[0].title == "Film of Tuesday")
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_a_conversation_is_deleted_after_a_question(chat: Chat, wait_until: Wait, yes: bool):
+    thread = past(chat.store, ("Is it big?", "Yes."))
+    chat.dock.open_thread(thread.thread_id)
+    wait_until(lambda: questions(chat) == ["Is it big?"])
+    wait_until(chat.dock.is_idle)
+    chat.dock.header.delete.trigger()
+    box = chat.dock.findChild(QMessageBox)
+    assert box is not None
+    assert thread.folder is not None
+    assert thread.folder.is_dir()
+    agree = next(item for item in box.buttons() if item.text() == "Delete")
+    (agree if yes else box.button(QMessageBox.StandardButton.Cancel)).click()
+    wait_until(lambda: thread.folder is not None and thread.folder.is_dir() is not yes)
+    wait_until(chat.dock.is_idle)
+    assert questions(chat) == ([] if yes else ["Is it big?"])
+    assert len(chat.store.threads()) == (0 if yes else 1)
+
+
+def test_what_is_being_answered_is_not_deleted(chat: Chat, wait_until: Wait):
+    chat.dock.submit("first question")
+    wait_until(lambda: chat.runner.asked)
+    chat.dock.header.delete.trigger()
+    assert chat.dock.findChild(QMessageBox) is None
+    wait_until(lambda: chat.dock.conversation._notes)

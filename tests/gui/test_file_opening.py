@@ -63,6 +63,21 @@ def shown(window: MainWindow) -> str:
 A, B, C = instance("1.1"), instance("1.2"), instance("1.3")
 
 
+def test_a_folder_begins_with_the_first_image_listed_not_the_first_scanned(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    late, early = a_study(B), a_study(A)
+    later = Series("s.2", "Second", "CT", 2, (instance("2.1"),))
+    both = replace(early, series=(*early.series, later))
+    opened_in_parts(window, decoder, found(replace(late, series=(later,))), found(both))
+    wait_until(lambda: window.canvas.picture is not None)
+    assert shown(window) == "2.1"
+    assert decoder.held is not None
+    decoder.held.set_result(found(both))
+    wait_until(lambda: not window.busy)
+    assert shown(window) == "1.1"
+
+
 def test_the_first_image_is_shown_while_the_scan_goes_on(
     window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
 ):

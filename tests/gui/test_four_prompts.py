@@ -130,7 +130,7 @@ def test_prompt_1_puts_outlines_on_the_film_and_the_overlay_beside_it(
     assert masks
     assert masks <= set(seed.ORGANS)
     titles = [artifact.title for artifact in _artifacts(shown) if artifact.role == "show"]
-    assert titles == ["Segmentation Overlay"]
+    assert titles == ["Assistant: \u201cSegmentation Overlay\u201d"]
     assert scripted or "Effusion" in answer
 
 
@@ -151,7 +151,8 @@ def test_prompt_3_draws_the_box_on_the_film(chat: Callable[..., Chat], scripted:
     assert shown.failed == []
     (found,) = [item for item in shown.drawn if isinstance(item.geometry, Box)]
     assert found.label == seed.PHRASE
-    assert [item.title for item in _artifacts(shown) if item.role == "show"] == ["Grounded Finding"]
+    titles = [item.title for item in _artifacts(shown) if item.role == "show"]
+    assert titles == ["Assistant: \u201cGrounded Finding\u201d"]
     assert scripted or "box from" in answer
 
 

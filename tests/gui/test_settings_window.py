@@ -6,7 +6,7 @@ import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -776,3 +776,19 @@ def test_a_long_host_does_not_push_anything_out_of_the_window(
     button = dialog.privacy.hosts.buttons[host]
     right = button.mapTo(dialog, button.rect().topRight()).x()
     assert 0 < right < dialog.width()
+
+
+def test_how_a_tested_model_calls_tools_best_is_saved_for_it(
+    rig: Callable[..., Rig], wait_until: Wait
+):
+    found = replace(FINE, form="json_schema")
+    made = rig(probe=FakeProbe(report=found))
+    dialog = made.open()
+    click(dialog.model.test_button)
+    wait_until(dialog.save_button.isEnabled)
+    assert dialog.model.outcome.plain(), "the report of the test stays"
+    click(dialog.save_button)
+    wait_until(lambda: made.told)
+    saved = made.applied[0].llm.openai
+    assert (saved.tested_model, saved.tested_form) == (REMOTE.openai.model, "json_schema")
+    assert saved.form_of_calls == "json_schema"

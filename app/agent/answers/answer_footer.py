@@ -110,7 +110,7 @@ ADVICE = "These results were not averaged: look at the image yourself."
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
     """Return a paragraph on contradictions between the given results; "" if there are none."""
     results = concerned.results
-    given = [_given(item) for item in results]
+    given = [as_given(item) for item in results]
     lines = [
         f"- on {one_line(found.about)}{_place(found, concerned)}: "
         f"{'; '.join(_sides(found, results))}."
@@ -141,7 +141,8 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
         yield cite(one_line(text), results[place].message.evidence)
 
 
-def _given(item: LoggedCall) -> CallResult:
+def as_given(item: LoggedCall) -> CallResult:
+    """Return a result in the form in which packs compare results."""
     call, result = item.call, item.message
     return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
 

@@ -14,16 +14,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from app.agent.answers.answer_footer import relevant_results
+from app.agent.answers.answer_footer import as_given, relevant_results
 from app.agent.answers.evidence import CODE, citations, mark, numbers_in, unmarked
 from app.agent.call_log import LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
+from app.paths import resources_dir
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
-_UNITS = r"mm²|mm2|cm²|cm2|mm|cm|px|pixels?|%|HU|ml|mL|mg|kg|years?|days?"
+_SPELLED = {"millimet": "mm", "centimet": "cm", "zentimet": "cm", "per": "%", "prozent": "%"}
+"""Beginnings of units that are written out."""
+_UNITS = (
+    r"mm²|mm2|cm²|cm2|mm|cm|px|pixels?|%|HU|ml|mL|mg|kg|years?|days?"
+    r"|(?i:millimet(?:er|re)s?|[cz]entimet(?:er|re)s?|per ?cent|prozent)"
+)
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
     rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?!\w|[.,]\d)"
@@ -50,6 +56,19 @@ _DOUBT = re.compile(
     r"|too close|undecided|doubt",
     re.IGNORECASE,
 )
+_GENERAL = re.compile(
+    r"\b(?:(?:is|are) (?:a|an|when|defined|called|termed|caused)|refers? to|means|usually|"
+    r"typically|generally|commonly|often|in adults|in general|by definition)\b",
+    re.IGNORECASE,
+)
+_HERE = re.compile(
+    r"\b(?:this|these|that|here|there|it|he|she|his|her|your|we|I|our|patient\w*|shows?|seen|visible|"
+    r"noted|evident|present|left|right|upper|lower|possib\w+|concern\w*|suspect\w*|likely|findings?|"
+    r"mild|moderate|severe|small|large|the (?:image|film|scan|radiograph|picture|study|ratio)|"
+    r"(?<!of )the (?:heart|lungs?|cardiac))\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that speak of an image, whatever they say of all (`_GENERAL`)."""
 _FAILED = re.compile(r"\b(?:fail\w*|not|n't|error|unable|would|could|should|if)\b", re.IGNORECASE)
 _I = r"\b(?:I|we|I've|we've|I have|we have|ich habe)\b(?:\s+(?:also|now|just|already|then|first))*"
 _BE = r"\b(?:was|were|has been|have been|is|are|wurde|wurden)\s+(?:now\s+|already\s+)?"
@@ -133,7 +152,9 @@ class Claims:
         found = citations(sentence, self._results)
         cited = {int(one["number"]): None for part in found for one in numbers_in(part[0])}
         known = [number for number in cited if number in self._results]
+        general = not cited and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
+        figures = "" if general else _in_digits(figures, _statement_words(self._plans))
         for one in _NUMBER.finditer(figures):
             if why := self._figure(figures[max(0, one.start() - _REACH) : one.start()], one, known):
                 yield one.end(), why
@@ -144,7 +165,7 @@ class Claims:
             return  # marked as citing nothing
         told = [self._elsewhere[number] for number in known if number in self._elsewhere]
         told = [why for why in told if not _names(sentence, why)]
-        told += self._statement(plain, known)
+        told += () if general else self._statement(plain, known)
         if self._undone(plain):
             told.append("this was not done")
         yield from ((len(sentence.rstrip(" \t.!?:*_|")), why) for why in dict.fromkeys(told))
@@ -243,6 +264,19 @@ class Claims:
                 yield self._unsupported()
             elif statement.judges and all(doubts) and not _DOUBT.search(words):
                 yield f"result {shown[0]} {doubts[0]}"
+        against = dict(self._against(words, cited or self._results))
+        said = [f"result {number} says {why}" for number, why in against.items() if why]
+        if said and (cited or len(said) == len(against)):
+            yield said[0]
+
+    def _against(self, words: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
+        """Yield what results that speak of a sentence's subject say against it; "" for nothing."""
+        for number in numbers:
+            given = as_given(self._results[number])
+            for pack in self._plans.packs:
+                said = pack.contradicts(words, given) if pack.contradicts else None
+                if said is not None:
+                    yield number, said
 
     def _shows(self, number: int, index: str) -> bool:
         """Return whether a result can support a statement: by its tool, or by its own words."""
@@ -320,7 +354,37 @@ def _value(found: re.Match[str]) -> tuple[float, int]:
     return sign * float(digits), len(digits.partition(".")[2])
 
 
+def _in_digits(text: str, subjects: Vocabulary) -> str:
+    """Return a text of the same length with numbers in words as digits, where they count.
+
+    They count before a unit ("ten millimetres") and before a finding ("three small nodules").
+    """
+    values = _number_words()
+
+    def digits(found: re.Match[str]) -> str:
+        behind = text[found.end() :]
+        words = re.match(r"(?:\s+(?!(?:of|in|on|and|is|are)\b)[\w-]+){1,3}", behind)
+        counted = words is not None and any(_subjects(word, subjects) for word in words[0].split())
+        if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
+            return found[0]
+        value = sum(values[part] for part in found[0].casefold().split("-"))
+        return str(value).rjust(len(found[0]))
+
+    word = "|".join(values)
+    return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _number_words() -> Mapping[str, int]:
+    lines = (resources_dir() / "words" / "numbers.txt").read_text("utf-8").splitlines()
+    return {word: int(line.split()[-1]) for line in lines for word in line.split()[:-1]}
+
+
 def _unit(written: str) -> str:
+    lower = written.casefold()
+    for beginning, unit in _SPELLED.items():
+        if lower.startswith(beginning):
+            return unit
     short = written.replace("²", "2").replace("pixels", "px").replace("pixel", "px")
     return short if short in ("HU", "mL") else short.lower()
 

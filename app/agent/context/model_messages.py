@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,12 @@ from app.agent.context.prompts import load_prompt
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
 
-_MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+_MARK = re.compile(r"(?:<|&lt;)\s*(/?)\s*data", re.IGNORECASE)
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0001-\U000e01ef]"
+)
+"""Characters without a visible form."""
 OWN_WORDS = "Sightline:"
 """Prefix of a line in which the program itself asks the model to do something."""
 NOTES = 20  # images that a shortened note tells of
@@ -102,13 +108,25 @@ def with_note(message: Message, note: str, advice: str = "") -> Message:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_MARK.sub(r"<\\\1data", text).split())
+    return " ".join(_harmless(text).split())
 
 
 def as_data(text: str) -> str:
     """Return `text` between <data> marks; such marks within the text are made harmless."""
-    harmless = _MARK.sub(r"<\\\1data", text)
-    return f"<data>\n{harmless}\n</data>"
+    return f"<data>\n{_harmless(text)}\n</data>"
+
+
+def readable(text: str) -> str:
+    """Return a text without invisible characters and with normal letters in place of wide ones."""
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _harmless(text: str) -> str:
+    """Return a text without marks; in its readable form if one is in wide or unseen signs."""
+    read = readable(text)
+    if len(_MARK.findall(read)) > len(_MARK.findall(text)):
+        text = read
+    return _MARK.sub(r"<\\\1data", text)
 
 
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
@@ -121,12 +139,8 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
     if len(notes) > len(lines):
         last = notes[-1].get("id", "")
         lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
-    path = str(current.get("path") or "")
-    if not path.isprintable() or _MARK.search(path):
-        # It stands outside the marks: a file's name must not look like anything but a name.
-        path = ""
-    path = path or current.get("id", "")
-    return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
+    # Outside the marks stands nothing that is named by a file or a folder.
+    return f"image_path: {current.get('id', '')}\n{as_data(chr(10).join(lines))}"
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:

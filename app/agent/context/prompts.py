@@ -55,23 +55,24 @@ def _broken(path: Path, reason: str, detail: str = "") -> FileProblem:
 _MOST = 40  # lines
 
 
-def planning_text(plans: Plans, tools: Collection[str]) -> str:
+def planning_text(plans: Plans, tools: Collection[str], kinds: Collection[str] = ()) -> str:
     """Return the planning section of the system prompt; "" if no pack has rules.
 
-    `tools` are those that are offered to the model; others are not mentioned.
+    `tools` are those that are offered to the model; others are not mentioned. `kinds` are those of
+    the question, if it is understood; other kinds are not mentioned then.
     """
-    lines = [*_kinds(plans, tools), *_chains(plans, tools), *_priorities(plans, tools)]
+    lines = [*_kinds(plans, tools, kinds), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:
         return ""
     head = load_prompt("PLANNING")
     return "\n".join([head, *dict.fromkeys(lines[:_MOST])])
 
 
-def _kinds(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+def _kinds(plans: Plans, tools: Collection[str], kinds: Collection[str]) -> Iterator[str]:
     named: dict[str, list[str]] = {}
     for _, kind in plans.kinds():
         chain = _chain(kind, tools)
-        if chain:
+        if chain and (not kinds or kind.name in kinds):
             named.setdefault(chain, []).append(kind.name.replace("_", " "))
     for chain, names in named.items():
         yield f"- {', '.join(dict.fromkeys(names))}: {chain}"

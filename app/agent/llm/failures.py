@@ -16,21 +16,14 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from app.agent.llm.base import ModelFailed, TooLong
+from app.paths import shipped_table
 
 _TEXT_LIMIT = 200
 _KEY_LENGTH = 8
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
-_TOO_LONG = (
-    "context_length_exceeded",
-    "exceed_context_size",
-    "context length",
-    "context size",
-    "context window",
-    "prompt is too long",
-    "input is too long",
-    "reduce the length",
-)
+_ERRORS: dict[str, list[str]] = shipped_table("endpoint_errors")
+_TOO_LONG = tuple(_ERRORS["too_long"])
 """Words for a request that is too long: OpenAI, vLLM, llama.cpp, LM Studio, Ollama, Anthropic."""
 _LIMIT = re.compile(
     r"(?:context (?:length|size|window)(?: of| is|:)? ?\(?|> )(\d{3,9})(?! ?in the)", re.IGNORECASE
@@ -39,25 +32,9 @@ _USED = re.compile(
     r"(?:resulted in|too long:|requested|your prompt contains(?: at least)?|request \() ?(\d{3,9})",
     re.IGNORECASE,
 )
-_FINAL = (
-    "invalid_request_error",
-    "authentication_error",
-    "permission_error",
-    "not_found_error",
-    "billing_error",
-    "request_too_large",
-)
+_FINAL = tuple(_ERRORS["final"])
 """Types of errors that Anthropic and OpenAI send inside a stream and that a retry cannot mend."""
-_BROKEN = {
-    "ConnectionResetError",
-    "ConnectionAbortedError",
-    "BrokenPipeError",
-    "SSLError",
-    "ReadError",
-    "WriteError",
-    "RemoteProtocolError",
-    "EndOfStream",
-}
+_BROKEN = frozenset(_ERRORS["broken"])
 """Errors of an established connection, in Python, anyio and httpx2."""
 OR_ELSE = "or choose another model in the settings"
 CHECK_ADDRESS = 'Check the address in the settings (it usually ends with "/v1")'

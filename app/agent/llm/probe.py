@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from app.agent.context.model_messages import result_message
 from app.agent.llm.anthropic_model import AnthropicModel
 from app.agent.llm.base import (
     Call,
@@ -41,7 +42,7 @@ from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load
 from app.agent.llm.failures import Endpoint, connection_failure
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.providers import ModelChoice
-from app.agent.messages import Message, Picture
+from app.agent.messages import Message, Picture, ToolCall
 from app.errors import Cancelled, SightlineError, UsageError
 from app.settings import ToolForm
 from app.tools.api import CancelToken
@@ -65,6 +66,12 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _TOOL = ToolSchema("note_number", "Notes a number.", _SCHEMA)
+_VALUES = (7, 8, 9)
+_ORDER = (
+    "Call the tool note_number with the value 7. After its result call it with the value 8, and "
+    "after that result with the value 9."
+)
+_BY_SCHEMA = "it calls tools best as JSON that a schema enforces, and is asked so from now on"
 _RED = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsAtx/ZMZxgi+hcEKLNO+"
     "FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywKqxUDxqh7TUQAAAABJRU5E"
@@ -83,10 +90,51 @@ class Report:
         ok: Whether the model can be used.
         lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
             Unless `ok`, the last line says what to do.
+        form: How the model calls tools best, to be remembered for it; "auto" if unknown.
     """
 
     ok: bool
     lines: tuple[str, ...]
+    form: ToolForm = "auto"
+
+
+Ask = Callable[[ToolForm, Sequence[Message]], AsyncGenerator[ModelEvent]]
+"""Has a model that is offered the made-up tool answer, with calls in the given form."""
+
+
+async def form_of_calls(ask: Ask, *, native_only: bool = False) -> ToolForm:
+    """Return the form in which a model makes more of the wanted calls, one after another.
+
+    "auto" if it makes none in any form.
+    """
+    native = await _calls_in_order(ask, "native", _VALUES[:1] if native_only else _VALUES)
+    if native == len(_VALUES) or native_only:
+        return "native" if native else "auto"
+    schema = await _calls_in_order(ask, "json_schema", _VALUES)
+    return "json_schema" if schema > native else "native" if native else "auto"
+
+
+async def _calls_in_order(ask: Ask, form: ToolForm, values: Sequence[int]) -> int:
+    """Return how many of the wanted calls a model makes, each after the result before it."""
+    messages = [Message(role="user", text=_ORDER)]
+    for done, value in enumerate(values):
+        calls: list[ToolCall] = []
+        said = 0
+        try:
+            async with aclosing(ask(form, messages)) as events:
+                async for event in events:
+                    said += len(event.text) if isinstance(event, Text | Reasoning) else 0
+                    calls += [event.call] if isinstance(event, Call) else []
+                    if said > ENOUGH:
+                        break
+        except ModelFailed:
+            return done
+        if not calls or (calls[0].name, calls[0].arguments) != (_TOOL.name, {"value": value}):
+            return done
+        call = calls[0].model_copy(update={"id": f"call-{value}"})
+        result = result_message(call.id, call.name, {"summary": f"{value} is noted."})
+        messages += [Message(role="assistant", tool_calls=[call]), result]
+    return len(values)
 
 
 class Probe:
@@ -166,6 +214,11 @@ class Probe:
                     said = isinstance(event, Text | Reasoning)
                     if said:
                         break  # a small model may go on for thousands of words
+            took = time.monotonic() - began
+            form: ToolForm = "auto"
+            in_form: Any = getattr(model, "in_form", None)
+            if said and in_form is not None and choice.fields.tool_form == "auto":
+                form = await form_of_calls(lambda f, m: in_form(f).stream(m, [_TOOL]))
         except ModelFailed as error:
             reason = f"{error.subject}: {error.reason}" if error.subject else error.reason
             return Report(False, (*lines, f"✕ {reason}.", error.remedy or "Choose another model."))
@@ -173,12 +226,13 @@ class Probe:
             close = getattr(model, "close", None)
             if close is not None and not self._in_use(model):
                 await asyncio.to_thread(close)
-        took = time.monotonic() - began
         if not said:
             failed = f"✕ {model.name} gave an empty answer."
             return Report(False, (*lines, failed, "Test again, or choose another model."))
         lines.append(f"✓ {model.name} is loaded and answers: {took:.1f} s.")
-        return Report(True, tuple(lines))
+        if form == "json_schema":
+            lines.append(f"✓ I{_BY_SCHEMA[1:]}.")
+        return Report(True, tuple(lines), form)
 
 
 async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
@@ -286,7 +340,7 @@ async def examine(choice: ModelChoice) -> Report:
         found.say("✕", error.reason)
         found.lines.append(error.remedy or "Check the settings.")
         ok = False
-    return Report(ok, tuple(at.without_secret(line) for line in found.lines))
+    return Report(ok, tuple(at.without_secret(line) for line in found.lines), found.form)
 
 
 class _Answer(NamedTuple):
@@ -307,6 +361,7 @@ class _Examination:
     choice: ModelChoice
     at: Endpoint
     lines: list[str] = field(default_factory=list[str])
+    form: ToolForm = "auto"
 
     def say(self, mark: Literal["✓", "✕", "–"], text: str) -> None:
         """Add a line to the report."""
@@ -366,13 +421,19 @@ class _Examination:
 
     async def abilities(self) -> None:
         """Test abilities beyond text, such as tools and pictures; none of them is required."""
-        order = Message(role="user", text="Call the tool note_number with the value 7.")
-        if await self._calls(order, "native"):
+        found = await form_of_calls(
+            lambda form, messages: self._model(form).stream(messages, [_TOOL]),
+            native_only=self.choice.kind == "anthropic",
+        )
+        if found == "native":
             self.say("✓", "it calls tools")
-        elif self.choice.kind != "anthropic" and await self._calls(order, "json_schema"):
-            self.say("✕", 'it calls tools only by JSON: choose "JSON schema" as the form of calls')
+        elif found == "json_schema" and self.choice.fields.tool_form == "auto":
+            self.say("✓", _BY_SCHEMA)
+        elif found == "json_schema":
+            self.say("✕", 'it calls tools best by JSON: choose "JSON schema" as the form of calls')
         else:
             self.say("✕", "it did not call a tool: choose another model if tools are to run")
+        self.form = found
         if self.choice.kind != "anthropic":
             if await self._keeps_schema():
                 self.say("✓", "it keeps to a JSON schema")
@@ -389,14 +450,6 @@ class _Examination:
             return False
         return isinstance(found, dict) and found.keys() == {"value"}
 
-    async def _calls(self, order: Message, form: ToolForm) -> bool:
-        try:
-            answer = await self._ask(order, [_TOOL], form)
-        except ModelFailed:
-            return False
-        calls = [item.call for item in answer.events if isinstance(item, Call)]
-        return any(call.name == _TOOL.name and call.arguments == {"value": 7} for call in calls)
-
     async def _eyes(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -412,13 +465,11 @@ class _Examination:
     async def _ask(
         self,
         message: Message,
-        tools: Sequence[ToolSchema] = (),
-        form: ToolForm = "native",
         schema: Mapping[str, Any] | None = None,
     ) -> _Answer:
         events: list[ModelEvent] = []
         first_s, began = 0.0, time.monotonic()
-        async with aclosing(self._model(form, schema).stream([message], tools)) as stream:
+        async with aclosing(self._model(schema=schema).stream([message], ())) as stream:
             async for event in stream:
                 events.append(event)
                 if not isinstance(event, Note | Tokens):

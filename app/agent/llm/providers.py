@@ -136,7 +136,7 @@ def _openai(choice: ModelChoice) -> LanguageModel:
         fields.model.strip(),
         choice.key,
         info=info_of_settings(fields),
-        tool_form=fields.tool_form,
+        tool_form=fields.form_of_calls,
         api_version=choice.api_version,
     )
 
@@ -157,7 +157,7 @@ def _local(choice: ModelChoice) -> LanguageModel:
     return LocalModel(
         Path(fields.path.strip()).expanduser(),
         context_tokens=fields.context_tokens,
-        tool_form=fields.tool_form,
+        tool_form=fields.form_of_calls,
     )
 
 

@@ -59,7 +59,7 @@ def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
     lines: list[str] = []
     for tool in tools:
-        schema = json.dumps(_brief(tool.parameters), ensure_ascii=False)
+        schema = json.dumps(brief(tool.parameters), ensure_ascii=False)
         lines.append(f"- {tool.name}: {tool.description}\n  {schema}")
     return "\n".join([head, "The tools, each with the JSON schema of its arguments:", *lines])
 
@@ -140,13 +140,31 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the portable schema with the descriptions of the arguments."""
-    brief = portable(schema)
+def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema as short as a model needs it: the types and descriptions of the arguments.
+
+    What may be left out is not null besides, and that nothing else is taken goes without saying.
+    """
+    short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
         if "description" in field:
-            brief["properties"][name]["description"] = field["description"]
-    return brief
+            short["properties"][name]["description"] = field["description"]
+    return short
+
+
+def _without_null(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_null(item) for item in part if item != {"type": "null"}]
+    if not isinstance(part, dict):
+        return part
+    table = cast("dict[str, Any]", part)
+    told = {**table, "additionalProperties": table.get("additionalProperties") or None}
+    short = {key: _without_null(item) for key, item in told.items() if item is not None}
+    match short.get("anyOf"):
+        case [dict() as only]:
+            return {key: item for key, item in short.items() if key != "anyOf"} | only
+        case _:
+            return short
 
 
 class SchemaReader:

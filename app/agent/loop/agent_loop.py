@@ -30,7 +30,13 @@ from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
 from app.agent.loop.audit_trail import Audited
-from app.agent.loop.available_tools import AvailableTools, OfferedTools, missing_needs
+from app.agent.loop.available_tools import (
+    AvailableTools,
+    OfferedTools,
+    may_need,
+    missing_needs,
+    related_tools,
+)
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, ModelTurns, Reply
@@ -338,13 +344,15 @@ class _Run:
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
-        self.director.offered = frozenset(tool.spec.name for tool in ready.all())
-        system = agent.system
-        if info.own_tools:
-            names = [tool.spec.name for tool in ready.all()]
-            system = f"{system}\n\n{planning_text(agent.plans, names)}".strip()
         self.calls.tools = OfferedTools(ready, self.own)
-        self.answers.offer(ready.told_after(system), self.calls.tools.schemas())
+        schemas = self.calls.tools.schemas()
+        schemas = schemas if info.rules else may_need(intent, schemas)
+        self.director.offered = frozenset(item.name for item in schemas)
+        system, related = agent.system, related_tools(intent)
+        if info.own_tools:
+            planning = planning_text(agent.plans, self.director.offered, related and intent.kinds)
+            system = f"{system}\n\n{planning}".strip()
+        self.answers.offer(ready.told_after(system, related), schemas)
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.

@@ -1,4 +1,8 @@
-"""The tools that a run offers its model: the packs' tools that can work, and the loop's own.
+"""The tools that a run offers its model: those that a question may need, and the loop's own.
+
+A model on a processor reads some dozens of tokens a second, and a small one takes the wrong tool of
+many. So it is told, in short, of the tools that the rules' reading of the question leads to; where
+rules do not understand the question, of all. Others run as well if it calls them by name.
 
 A tool whose model is not installed is not offered: a model running on a CPU would spend seconds
 reading its description, and a call could only fail. The language model is only told the tool's
@@ -13,12 +17,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.agent.context.read_result_tool import SPEC as _READER
+from app.agent.context.token_estimates import schema_tokens
+from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
 from app.agent.llm.base import ToolSchema
+from app.agent.llm.schema_calls import brief
 from app.agent.loop.tool_execution import Tools, schema_of
+from app.agent.planning import Intent, ToolPlan
 from app.tools.api import Tool, ToolSpec
 from app.tools.models.cards import cards
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
+
+READ_RESULT, UPDATE_PLAN = _READER.name, _PLANNER.name
 
 
 class OfferedTools:
@@ -112,11 +123,75 @@ class AvailableTools:
         """Return the tools that are not left out, in the order in which the model sees them."""
         return tuple(tool for tool in self._tools.all() if tool.spec.name not in self._left_out)
 
-    def told_after(self, system: str) -> str:
-        """Return the prompt `system`, followed by a paragraph that names the tools left out."""
-        if not self._left_out:
+    def told_after(self, system: str, related: Collection[str] = ()) -> str:
+        """Return the prompt `system`, followed by a paragraph that names the tools left out.
+
+        If there are `related` tools, only those of them are named.
+        """
+        names = [name for name in self._left_out if not related or name in related]
+        if not names:
             return system
-        return f"{system}\n\n{_TEXT.format(names=', '.join(self._left_out))}".strip()
+        return f"{system}\n\n{_TEXT.format(names=', '.join(names))}".strip()
+
+
+ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
+"""Room for all tools together, and for the first of those to which rules see no question lead."""
+
+
+def related_tools(intent: Intent) -> frozenset[str]:
+    """Return the tools that the rules' reading of a question leads to; none if they have none.
+
+    They are what it asks for and what knows a thing that it names, with what these need, what
+    follows them and what can replace them; and the tools for which no pack has words, since only a
+    model can know when they fit.
+    """
+    plans, plan = intent.scene.plans, intent.plan
+    steps = plan.steps if isinstance(plan, ToolPlan) else ()
+    found = {*intent.wanted, *intent.absent, *intent.named, *(step.tool for step in steps)}
+    if not found:
+        return frozenset()
+    kinds = [kind for _, kind in plans.kinds()]
+    for rule in plans.rules():
+        if any(item.value in intent.targets for item in rule.values):
+            found.add(rule.tool)
+    found |= {name for kind in kinds if kind.name in intent.kinds for name in kind.tool_names}
+    found |= intent.scene.tools.keys() - {name for kind in kinds for name in kind.tool_names}
+    left = list(found)
+    while left:
+        tool = left.pop()
+        rule = plans.rule(tool)
+        near = {*plans.alternatives(tool), *(name for f in rule.feeds for name in f.tools)}
+        near |= {name for need in rule.requires for name in need.tools}
+        near |= {item.then for item in plans.successors(tool, intent.kinds)}
+        left += near - found
+        found |= near
+    return frozenset(found)
+
+
+def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
+    """Return the tools, shortly described, that a question may need; others while there is room.
+
+    A plan of its own is asked of a model only where rules have none.
+    """
+    short = [replace(item, parameters=brief(item.parameters)) for item in schemas]
+    related, scene = related_tools(intent), intent.scene.tools
+    if not related:
+        return short
+    chosen = {*related, READ_RESULT}
+    if intent.named:  # by name or by phrase: these are what is wanted
+        return [item for item in short if item.name in chosen]
+    kinds = intent.scene.plans.kinds()
+    packs = [pack for pack, kind in kinds if set(kind.tool_names) & set(intent.wanted)]
+    near = {name for pack, kind in kinds if pack in packs for name in kind.tool_names}
+    left = ROOM_TOKENS - sum(schema_tokens(item) for item in short if item.name in related)
+    # First those for every image, then those of the packs that the question is about.
+    for room, names in ((FIRST_TOKENS, scene.keys()), (left, near), (left, scene.keys())):
+        for item in short:
+            tokens = schema_tokens(item)
+            if item.name in names and item.name not in chosen and tokens <= room:
+                room, left = room - tokens, left - tokens
+                chosen.add(item.name)
+    return [item for item in short if item.name in chosen]
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -32,6 +32,7 @@ from app.agent.llm.base import (
     ToolSchema,
     set_resend_check,
 )
+from app.agent.loop.available_tools import READ_RESULT
 from app.agent.loop.available_tools import cleaned as without_paths
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop
@@ -46,6 +47,8 @@ CANCEL_GRACE_S = 0.4
 """Seconds that a model may take to end its stream when told to; then it is abandoned."""
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_SHORTENED = f"{READ_RESULT}(id="
+"""A part of the notice in a result that was shortened."""
 SMALLER = 2
 """Maximum number of times a request is shortened because the endpoint found it too long."""
 
@@ -107,14 +110,17 @@ class ModelTurns:
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
     refused: list[str] = field(default_factory=list[str])
     _urged: list[Message] = field(default_factory=list[Message])
+    _reader: list[ToolSchema] = field(default_factory=list[ToolSchema])
+    """The tool that reads results which were shortened, until there is one."""
 
     def offer(self, system: str, schemas: list[ToolSchema]) -> None:
         """Set the system prompt and the tools of the run."""
         self.system = system
-        self.offered = schemas
         if self.model.remote_host:
             # By no patient's name: what is missing in a text that others know would tell it.
-            self.offered = without_paths(schemas, Redactor([]).text)
+            schemas = without_paths(schemas, Redactor([]).text)
+        self.offered = [item for item in schemas if item.name != READ_RESULT]
+        self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
         """Have the next request say why the answer `text` does not count, and what is to be done.
@@ -168,13 +174,19 @@ class ModelTurns:
             if isinstance(error, BaseException):
                 raise error
             self.redactor = cleaned
-        prompt = self.window.build(
-            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
-        )
+        prompt = self._built(history)
+        if self._reader and any(_SHORTENED in item.text for item in prompt.messages):
+            self.offered, self._reader = [*self.offered, *self._reader], []
+            prompt = self._built(history)
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
             self.emitter.emit(Noted, text=prompt.notice)
         return prompt
+
+    def _built(self, history: Sequence[Message]) -> Prompt:
+        return self.window.build(
+            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
+        )
 
     def _clean(self, history: list[Message]) -> Redactor:
         """Return the run's redactor after it has cleaned all of the thread."""

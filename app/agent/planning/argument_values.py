@@ -17,6 +17,7 @@ from app.agent.planning.vocabulary import (
     longest_matches,
     tokens_of,
 )
+from app.paths import question_words
 from app.tools.pack_plan import TextWords, ToolRule, ValueWords
 
 _SIDE_WORDS = {
@@ -32,18 +33,9 @@ _COMPARISON_WORDS = frozenset(
 _SIDE_NOUNS = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
 # Words before a noun that are not part of its name, so that a text argument starts after them.
-_NO_ADJECTIVES_TEXT = (
-    "is are was there where wheres of for to at on in with box frame draw put mark show find see "
-    "me and or that which if whether ist sind wo von um fuer zu mit ob und oder bitte zeig zeige "
-    "zeichne rahme markiere"
-)
-_NO_ADJECTIVES = frozenset(_NO_ADJECTIVES_TEXT.split())
+_NO_ADJECTIVES = question_words("no_adjectives")
 # Words at which a text argument without its own punctuation ends.
-_ENDS_PHRASE_TEXT = (
-    "please bitte box boxes frame can could would and then und dann is are sits lies liegt sitzt "
-    "ist einrahmen umrahmen so"
-)
-_ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
+_ENDS_PHRASE = question_words("ends_phrase")
 # The contents of quoted strings are masked by NUL characters at this point.
 _QUOTED = re.compile("[\"'](\x00+)[\"']")
 _NUMBER = r"(-?\d+(?:\.\d+)?)"

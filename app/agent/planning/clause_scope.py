@@ -19,6 +19,7 @@ from app.agent.planning.out_of_scope import (
 )
 from app.agent.planning.question_parts import Parts
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary
+from app.paths import question_words
 from app.tools.pack_plan import phrases
 
 _HISTORY = Vocabulary(
@@ -57,23 +58,7 @@ _INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
 _STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
 _TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "briefly", "kurz"))
 _STATES = frozenset(_STATES_TEXT.split())
-_LIGHT_TEXT = (
-    "is are was were be been do does did can could would should will shall may might must i you we "
-    "he she it they one there here of in on at to for with from by as and or so if then what which "
-    "how who when show tell give get let make find see look looks like want need know check "
-    "whether ob seem seems appear appears still yet now today maybe perhaps possibly overall "
-    "use run apply perform any anything something has have had say think also again ok okay what's "
-    "determine calculate compute measure estimate evaluate assess kindly thanks thank hi hello "
-    "dear now just only really quite very too exactly about roughly approximately patient "
-    "patient's patients image images picture pictures photo film scan file study slide today "
-    "he's she's ist sind war waren sein hat haben kann koennte koennten koennen soll sollte wird "
-    "werden du sie ich wir er es man hier da dort von vom im in am auf zu zum zur fuer mit aus und "
-    "oder so wenn dann was wie wer wann welche welcher welches viele viel zeig zeige sag sage gib "
-    "finde siehst sieht sehen bestimme berechne messe miss pruefe prueft genau etwa ungefaehr nur "
-    "sehr patient patienten patientin bild bilder aufnahme datei studie danke hallo gibt insgesamt "
-    "total altogether overall denn eigentlich wohl"
-)
-_LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+_LIGHT = DETERMINERS | question_words("light")
 AND = frozenset(("and", "then", "und", "dann"))
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
@@ -243,29 +228,15 @@ def carries_no_meaning(token: Token) -> bool:
 
 
 _K = TypeVar("_K")
-_IT_TEXT = (
-    "one eins "
-    "it its that them this these those inside there darin drin es ihn sie das dies davon diesen "
-    "darum drum dessen deren dort"
-)
-_IT = frozenset(_IT_TEXT.split())
+_IT = question_words("it")
 _PREDICATES = frozenset(("soll", "sollte", "sollen", "muss", "should", "must", "needs"))
-_ADDRESSING_TEXT = (
-    "ask asks let have use run query frag frage lass opinion meinung view according to "
-    "says say past by put question "
-    "forward pass hand on over think thinks sagt meint laut hey dear consult"
-)
-_ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
+_ADDRESSING = question_words("addressing")
 
 
 # Words that begin the question passed on in "please ask it, as you did before, whether ...".
 _WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
 _WHETHER = frozenset(_WHETHER_TEXT.split())
-_ANSWERING_TEXT = (
-    "fragen gefragt sagen gesagt beurteilen beurteile beurteilt einschaetzen wissen hoeren judge "
-    "decide tell answer asking comment assess hear know check look schauen pruefen"
-)
-_ANSWERING = frozenset(_ANSWERING_TEXT.split())
+_ANSWERING = question_words("answering")
 
 
 def words_by_kind(

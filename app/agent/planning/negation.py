@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
+from app.paths import question_words
 from app.tools.pack_plan import phrases
 
 # How many words a strong cue and a weak cue exclude at most.
@@ -74,11 +75,7 @@ _NO_CUES = phrases("""
     no longer, sonst|weiter nichts, there is|was nothing, see|find|found|is nothing, nicht mehr,
     noch nicht
 """)
-_ENDS_TEXT = (
-    "but only just rather instead then although though aber sondern nur dafuer stattdessen dann "
-    "jedoch doch"
-)
-_ENDS = frozenset(_ENDS_TEXT.split())
+_ENDS = question_words("ends")
 # A new request ends an exclusion: "rather than a report give me the ratio".
 _ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))

@@ -10,52 +10,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
+from app.paths import question_words
 
-_THEN_TEXT = (
-    "then afterwards next finally lastly dann danach anschliessend abschliessend zuletzt "
-    "hinterher daraufhin"
-)
-_THEN = frozenset(_THEN_TEXT.split())
+_THEN = question_words("then")
 _ONCE = frozenset(("once", "when", "after", "sobald", "wenn", "nachdem"))
 _AND = frozenset(("and", "und", "plus", "also", "sowie", "or", "oder"))
-_FILLERS_TEXT = (
-    "ok okay so hi hello hallo hey well now just kindly maybe perhaps first erst zuerst erstmal "
-    "jetzt nun auch noch mir doch can could would will you pls thanks sorry after that ausserdem "
-    "zusaetzlich nur only"
-)
-_FILLERS = DETERMINERS | _AND | frozenset(_FILLERS_TEXT.split())
-_QUESTIONS_TEXT = (
-    "is are was were am do does did has have had can could should would will may might what whats "
-    "which who whose where when why how whether any anything wonder "
-    "ob ist sind war waren hat haben hatte kann koennen koennte koennten koenntest wird werden "
-    "soll sollte gibt liegt liegen sitzt steht siehst sieht findet erkennst erkennt welche welcher "
-    "welches welchen welchem was wer wo wann wie wieviele wieviel wuerde wuerdest spricht "
-    "besteht bestehen zeigt finden finde findest lassen laesst sehen sehe zeigen ergeben ergibt "
-    "erkennen sprechen passt passen imponiert imponieren bestuende faellt fallen"
-)
-_QUESTIONS = frozenset(_QUESTIONS_TEXT.split())
-_ORDERS_TEXT = (
-    "show tell give draw outline segment trace mark box frame circle put measure calculate compute "
-    "determine check look find search list read run classify screen score count ask let have get "
-    "write draft dictate generate create make produce compare describe explain display view pull "
-    "convert report label highlight delineate evaluate assess rate grade analyse analyze estimate "
-    "apply open save export need want help comment identify work paint colour color denoise clean "
-    "window rewindow invert "
-    "crop cluster plot visualise visualize provide point confirm exclude return "
-    "zeig zeige zeichne sag sage gib nenne nenn miss messe mess bestimme bestimm berechne "
-    "berechn pruefe pruef schau such suche finde zaehle zaehl frag frage lass schreib schreibe "
-    "erstell erstelle generiere generier erzeuge erzeug mach mache vergleich vergleiche "
-    "beschreib beschreibe markier markiere umrande umrand segmentier segmentiere klassifizier "
-    "klassifiziere beurteile beurteil analysier analysiere hole hol lies stell stelle werte wert "
-    "rechne rechn such guck ermittle ermittel rahme"
-)
-_ORDERS = frozenset(_ORDERS_TEXT.split())
-_WISHES_TEXT = (
-    "need want like love wish wonder wondering prefer appreciate require 'd "
-    "brauche braeuchte moechte will haette wuesste wuensche interessiert interessieren "
-    "wuerde bitten"
-)
-_WISHES = frozenset(_WISHES_TEXT.split())
+_FILLERS = DETERMINERS | _AND | question_words("fillers")
+_QUESTIONS = question_words("questions")
+_ORDERS = question_words("orders")
+_WISHES = question_words("wishes")
 _PERSONS = frozenset(("i", "we", "i'd", "we'd", "id", "ich", "wir", "mich", "uns", "i'll"))
 _INFINITIVES = Vocabulary(
     ("do", entry)
@@ -68,12 +31,7 @@ _INFINITIVES = Vocabulary(
     )
 )
 # A participle at the end makes a request without a verb: "the right lung outlined".
-_WORKED_ON_TEXT = (
-    "outlined segmented measured calculated computed traced delineated contoured classified "
-    "scored counted boxed framed compared segmentiert umrandet gemessen vermessen berechnet "
-    "bestimmt klassifiziert gezaehlt eingezeichnet nachgezeichnet verglichen"
-)
-_WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
+_WORKED_ON = question_words("worked_on")
 # After these a question word begins a relative clause: "das, was ich markiert habe".
 _MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
 _RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))

@@ -3,38 +3,76 @@
 DICOM PS3.15 2024b, table E.1-1, by keyword (PS3.6), with repeating groups: "OverlayData" stands
 for (60xx,3000). Private attributes, which the profile removes as well, have no keyword: see
 `identifiers.is_identifying`. `resources/privacy/confidentiality_profile.txt` has the keywords,
-grouped by what else is done about their values.
+grouped by what else is done about their values; `code_lists.txt` beside it the values of coded
+attributes that may leave this machine.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 
 from app.paths import resources_dir
 
-_TABLE = (resources_dir() / "privacy" / "confidentiality_profile.txt").read_text("ascii")
-_GROUPS = {
+
+def word_tables(name: str) -> dict[str, str]:
+    """Return the sections of a file in resources/privacy: heading -> text, without comments."""
+    text = (resources_dir() / "privacy" / name).read_text("utf-8")
+    text = re.sub(r"^#[^\n]*\n", "", text, flags=re.MULTILINE)
+    return dict(re.findall(r"^\[([\w ]+)\]\n([^\[]+)", text, re.MULTILINE))
+
+
+GROUPS = {
     name: frozenset(keywords.split())
-    for name, keywords in re.findall(r"\[([A-Z]+)\]\n([^\[]+)", _TABLE)
+    for name, keywords in word_tables("confidentiality_profile.txt").items()
 }
-PERSONS = _GROUPS["PERSONS"]
+"""The groups of the profile, as follows."""
+
+PERSONS = GROUPS["PERSONS"]
 """Names of people: their parts are looked for elsewhere as well."""
 
-NUMBERS = _GROUPS["NUMBERS"]
-"""Ids, numbers, places, organisations: looked for elsewhere as they stand."""
+NUMBERS = GROUPS["NUMBERS"]
+"""Ids, numbers, places, organisations: their words and numbers are looked for elsewhere as well."""
 
-TEXTS = _GROUPS["TEXTS"]
-"""Free text: looked for elsewhere whole, since its single words identify nobody."""
+TEXTS = GROUPS["TEXTS"]
+"""Free text: its words are looked for elsewhere, except for those that identify nobody."""
 
-DATES = _GROUPS["DATES"]
+DATES = GROUPS["DATES"]
 """Dates: looked for elsewhere in every notation."""
 
-UIDS = _GROUPS["UIDS"]
+UIDS = GROUPS["UIDS"]
 """UIDs: these are removed wherever they stand, whatever they belong to."""
 
-REST = _GROUPS["REST"]
-"""Times, codes, sequences, labels: removed under their names, but not looked for elsewhere,
-since their values ("Heart", "101500", "Iodine") are ordinary words and numbers."""
+REST = GROUPS["REST"]
+"""Times, codes, sequences, labels: removed under their names. Their values ("Heart", "101500",
+"Iodine") are ordinary words and numbers: only uncommon words are looked for elsewhere."""
 
 PROFILE = PERSONS | NUMBERS | TEXTS | DATES | UIDS | REST
 """All of them."""
+
+_TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
+
+
+@lru_cache(maxsize=4096)
+def is_coded(key: str) -> bool:
+    """Return whether values under this key may leave this machine only where a list has them.
+
+    That holds for each attribute of a text VR, by its keyword, and for the keys of `code_lists`.
+    """
+    from pydicom.datadict import dictionary_VR, tag_for_keyword
+
+    tag = tag_for_keyword(key) if key[:1].isupper() else None
+    return key in _codes() or (tag is not None and dictionary_VR(tag) in _TEXT_VRS)
+
+
+def is_code(key: str, value: str) -> bool:
+    """Return whether a value, or each of its words, is in the code list of this attribute."""
+    codes = _codes().get(key, frozenset[str]())
+    values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
+    return all("".join(words) in codes or codes.issuperset(words) for words in values if words)
+
+
+@cache
+def _codes() -> dict[str, frozenset[str]]:
+    tables = word_tables("code_lists.txt")
+    return {key: frozenset(tables[keys].split()) for keys in tables for key in keys.split()}

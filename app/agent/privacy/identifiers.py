@@ -5,6 +5,10 @@ Every attribute that the Basic Application Level Confidentiality Profile (DICOM 
 Keys that are not DICOM attributes but that tools may use ("mrn", "surname") are identifying too.
 Keys are compared without case and punctuation, so "PatientName", "patient_name" and "Patient's
 Name" are equal; a DICOM tag in hexadecimal digits counts as its attribute.
+
+Values are searched for by their words, as `folded` writes them: each word and number of a name, a
+place, an id or a text counts alone, in any order, but for words that identify nobody
+(`resources/privacy/common_words.txt`). Those count only where they stand as a name does.
 """
 
 from __future__ import annotations
@@ -13,99 +17,54 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import permutations
+from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
+from app.agent.context.model_messages import readable
 from app.agent.privacy import confidentiality_profile as basic_profile
 from app.agent.privacy.key_words import words_of
 
-
-def _table(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-# Not identifying although a rule below would take them.
-_KEEP = _table("""
-    patientorientation patientposition exposuretime repetitiontime echotime inversiontime frametime
-    triggertime duration
-""")
-_EXACT = _table("""
-    address phone telephone email station stationname studyid studydescription seriesdescription
-    imagecomments occupation ethnicgroup countryofresidence regionofresidence protocolname
-    devicename deviceid detectorid plateid cassetteid gantryid generatorid acquisitioncomments
-    framecomments medicalalerts allergies smokingstatus pregnancystatus militaryrank branchofservice
-    insuranceplanidentification requestedprocedureid requestedproceduredescription mrn dob ssn
-    issuer author surname firstname lastname middlename fullname givenname familyname maidenname
-    hospital doctor birth clinicaltrialsubjectid secondaryreviewername evaluatorname
-    documentauthortrial
-""")
-_STARTS = _table("""
-    patient otherpatient responsibleperson referring performing requesting institution accession
-    operator physician issuerof admission admitting consulting verifying reviewer ordercallback
-    orderenteredby scheduledperforming filler placer intendedrecipients nameofphysician dateof
-    timeof
-""")
-_ENDS = _table("""
-    birthdate studydate seriesdate acquisitiondate contentdate instancecreationdate birthtime
-    studytime seriestime acquisitiontime contenttime instancecreationtime instanceuid classuid
-    serialnumber physician physicians personname patientid patientname stationname telephonenumbers
-    phonenumber emailaddress accessionnumber aetitle applicationentitytitle
-""")
-_PROSE = _table("description comments history protocolname reason devicename address")
-_ORDINARY = frozenset(_table("Arbitrary Impressions LabelText MAC Originator TextString Time"))
+_KEYS = {
+    name: tuple(words.split()) for name, words in basic_profile.word_tables("keys.txt").items()
+}
+_ORDINARY = frozenset("Arbitrary Impressions LabelText MAC Originator TextString Time".split())  # noqa: SIM905
 """Attributes whose names are also ordinary words: identifying only in DICOM's own spelling."""
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
-_GENERIC = frozenset(
-    _table("""
-    unknown anonymous anonymized none n/a test patient male female other general hospital clinic
-    center centre medical university institute radiology department imaging health saint regional
-    city county community memorial the and for
-""")
-)
-"""Words that identify nobody by themselves, although they occur in names."""
-_SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr no in is on an"))
-"""Words of two letters that are more often something else than a name."""
-_MIN_IDENTIFIER = 3
-_MIN_PIECE = 4
-_MOST_PIECES = 8
-_JOINED = re.compile(r"[-'\u2019\u2010\s^,=.]+")
+_LETTERS = r"(?:[^\W\d_][\u0300-\u036f]*)+"
+_TOKEN = re.compile(rf"\d+|{_LETTERS}")
+_CAMEL = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de])")
+_GAP = re.compile(r"(?!.?[?!]|.?\.\s)[\W_]{0,3}", re.DOTALL)
+"""What may stand between the words of a name, but not between two sentences."""
+_TIGHT = re.compile(r"[-'\u2019\u2010._]?")
+_BEGINS = re.compile(r"(?:^|[.?!\n])[\s\"'(\u201c\u2018*-]*$")
+_PARTS = re.compile(r"[\^\s,;/()]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
-_DIGITS = re.compile(r"\d{5,}")
-_NUMBER = re.compile(r"\d{6,}")
-_PHONE = re.compile(r"\+?[\s(]*\d(?:[-\s()/]{0,3}\d){6,15}")
-_MONTHS = _table("""
-    jan|ene|gen feb|f[ée]v mar|mär|maer|mrz apr|avr|abr may|mai|mag jun|jui(?=n)|giu
-    jul|jui(?=l)|lug aug|ao[ûu]|ago sep|set|sett oct|okt|ott|out nov de[cz]|déc|dic
-""")
-"""Beginnings of months in English, German, French, Italian, Spanish and Portuguese."""
+_ORDINARY_NUMBER = re.compile(r"(?:19|20)\d\d|\d[05]00|1024|4096")
+"""A year, a round number or the side of a matrix."""
+_CALLED = re.compile(
+    r"\b(?i:ext|tel|phone|pager|room|zimmer|nr|no|id|mrn|case|fall|pin|bed|bett)\W{0,3}(\d{4,5})\b"
+)
+"""What short numbers in free text belong to where they are ids or extensions."""
+_LONG_NUMBER = re.compile(r"\d(?:[-\s()/]{0,3}\d){5,15}")
+_NUMBERED = re.compile(
+    r"\w+://\S+|[^\W_]*\d{4,}[^\W_]*[^\W\d_][^\W_]*|[^\W\d_][^\W_]*[-_. ]?\d{4,}"
+    r"|\b[^\W\d_]['\u2019][^\W\d_]{3,}"
+)
+"""Addresses, words with long numbers, and names like O'Brien."""
+_MIN_WORD = 3
+_MIN_ID = 4
+_MIN_JOINED = 7  # characters of a number that is found with anything between them
+_WHOLE = 5  # words of a text that is found as a whole; a shorter one fits anybody
+_MOST_PARTS = 8
+_MOST_TOKENS = 12
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
-_UNSEEN = re.compile(
-    "[\u00ad\u0600-\u0605\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-    "\ufff9-\ufffb\U000e0001-\U000e01ef]"
-)
-"""Characters without a visible form."""
-_GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right after a name."""
-_ALIKE = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
-_WRITTEN_OUT = {"ae": "ä|æ|a\u0308", "oe": "ö|ø|o\u0308", "ue": "ü|u\u0308", "ss": "ß", "aa": "å"}
-
-
-class _Form(NamedTuple):
-    """One way in which a value is written.
-
-    Attributes:
-        border: What must not precede it.
-        first: The characters that it may begin with, in any case; "" where not known.
-        pattern: The regular expression.
-    """
-
-    border: str
-    first: str
-    pattern: str
+_PLAIN = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
+_WRITTEN_OUT = re.compile("(?<=[aou])e|(?<=a)a")
 
 
 @lru_cache(maxsize=8192)
@@ -113,7 +72,7 @@ def is_identifying(key: str) -> bool:
     """Return whether the value under this key identifies a patient, a person or a place."""
     if _is_private(key):
         return True
-    key = _attribute(key)
+    key = attribute_of(key)
     return _names_one(key) or key in _ORDINARY or _normal(key) in _profile()
 
 
@@ -125,23 +84,23 @@ def is_telling(key: str) -> bool:
     """
     return (
         _is_private(key)
-        or _names_one(_attribute(key))
-        or _normal(_attribute(key)) in _distinctive()
+        or _names_one(attribute_of(key))
+        or _normal(attribute_of(key)) in _profile("UIDS", "REST")
     )
 
 
 def _names_one(key: str) -> bool:
     name = _normal(key)
-    if not name or name in _KEEP:
+    if not name or name in _KEYS["KEEP"]:
         return False
-    if name in _EXACT or name.startswith(_STARTS) or name.endswith(_ENDS):
+    if name in _KEYS["EXACT"] or name.startswith(_KEYS["STARTS"]) or name.endswith(_KEYS["ENDS"]):
         return True
     # By words, since "update" ends with "date" and "fluid" with "uid".
     words = words_of(key)
     return words[-1:] != [] and (words[-1] in _LAST_WORDS or words[-2:] == ["date", "time"])
 
 
-def _attribute(key: str) -> str:
+def attribute_of(key: str) -> str:
     """Return the key itself; for a tag its keyword, else the name that follows it."""
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
@@ -156,32 +115,13 @@ def _is_private(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_prose(key: str) -> bool:
-    """Return whether the value under this key is text whose individual words identify nobody."""
-    attribute = _attribute(key)
+    """Return whether the value under this key is text, which has words that identify nobody."""
+    attribute = attribute_of(key)
     name = _normal(attribute)
-    if _is_private(key) or name.endswith(_PROSE):
+    if _is_private(key) or name.endswith(_KEYS["PROSE"]):
         return True
-    return name in _whole() and not _names_one(attribute)
-
-
-def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
-    """Return a pattern that finds these values in any notation, or None if there are no values.
-
-    Args:
-        values: Names, ids and dates; the parts of a name are found as well.
-        prose: Texts, which are found only as a whole; the long numbers in them are found as well.
-    """
-    # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
-    written = {unicodedata.normalize(kind, value) for value in values for kind in ("NFC", "NFKC")}
-    forms = {form for value in written for form in _forms(value)}
-    forms |= {form for text in prose for form in _alone(text.strip())}
-    forms |= {form for text in prose for form in _numbers(text)}
-    if not forms:
-        return None
-    # What stands before a form is tested once for all that share it, then its first letter: at
-    # most places of a long text that is the end of it.
-    borders = sorted({form.border for form in forms})
-    return re.compile("|".join(_together(item, forms) for item in borders), re.IGNORECASE)
+    texts = _profile("PERSONS", "NUMBERS", "DATES", "UIDS", "REST")
+    return name in texts and not _names_one(attribute)
 
 
 def smoothed(text: str) -> str:
@@ -192,158 +132,279 @@ def smoothed(text: str) -> str:
     """
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
-    if text.isascii():
-        return text
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    return readable(text)
 
 
-def _together(border: str, forms: Iterable[_Form]) -> str:
-    """Return one expression for all forms with that border."""
-    groups: dict[str, list[_Form]] = {}
-    for form in forms:
-        if form.border == border:
-            groups.setdefault(_base(form.first), []).append(form)
-    parts: list[str] = []
-    for letter, alike in sorted(groups.items()):
+@lru_cache(maxsize=65_536)
+def folded(word: str) -> str:
+    """Return a word in small letters without accents: "Müller", "MUELLER", "Muller" are equal."""
+    plain = unicodedata.normalize("NFKD", word.lower().translate(_PLAIN))
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return _WRITTEN_OUT.sub("", plain) if len(plain) > _MIN_ID else plain
+
+
+def is_common(word: str) -> bool:
+    """Return whether a word, as `folded` writes it, identifies nobody by itself."""
+    words = _table("common_words.txt", "ENGLISH", "CLINICAL", "GERMAN")
+    return any(form in words for form in _stems(word))
+
+
+class Identifiers:
+    """The identifiers of patients, to be found in texts in any notation.
+
+    Args:
+        values: Names, places, ids and dates.
+        prose: Texts. Their uncommon words and long numbers count, and what they call a person.
+
+    Attributes:
+        pattern: Finds dates, and words of scripts without spaces; None if there are none.
+    """
+
+    def __init__(self, values: Iterable[str], prose: Iterable[str] = ()) -> None:
+        self._owners: dict[str, set[int]] = {}
+        self._weak: set[str] = set()
+        self._joined: set[str] = set()
+        self._initials: dict[int, str] = {}
+        self._patterns: set[str] = set()
+        # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
+        known = {unicodedata.normalize(form, one) for one in values for form in ("NFC", "NFKC")}
+        for owner, value in enumerate(sorted(known)):
+            self._take_value(value.strip(), owner)
+        for owner, text in enumerate(sorted(set(prose)), start=len(known)):
+            self._take_prose(text, owner)
+        self._starts = {key[:length] for key in self._owners for length in (1, 2, 3)}
         # The longest first, so that no part of a name is left beside what was removed.
-        ordered = sorted(alike, key=lambda form: (-len(form.pattern), form))
-        starts = re.escape("".join(sorted({sign for form in alike for sign in form.first})))
-        ahead = f"(?=[{starts}])" if letter else ""
-        parts.append(f"{ahead}(?:{'|'.join(form.pattern for form in ordered)})")
-    return f"{border}(?:{'|'.join(parts)})"
+        ordered = sorted(self._patterns, key=lambda item: (-len(item), item))
+        self.pattern = re.compile("|".join(ordered), re.IGNORECASE) if ordered else None
 
+    def knows(self, number: int) -> bool:
+        """Return whether a number is an id, or an id without its leading zeros."""
+        return number > 9_999 and str(number) in self._owners
 
-def _forms(value: str) -> Iterator[_Form]:
-    """Yield expressions for a value: a name's parts, a date's notations, a number's digits."""
-    value = value.strip()
-    yield from _alone(value)
-    date = _DATE.match(value)
-    if date:
-        yield from _dates(*date.groups())
-    pieces = _JOINED.split(value)
-    if len(pieces) <= _MOST_PIECES and not re.search(r"\d", value):
-        # Of a double name; not the O of O'Brien.
-        yield from (form for item in pieces if len(item) >= _MIN_PIECE for form in _alone(item))
-    for group in value.split("="):
-        parts = [part for part in re.split(r"[\^\s,]+", group) if part]
-        if not 1 < len(parts) <= 8:
-            continue
-        for order in (*permutations(parts[:3]), parts, parts[::-1]):
-            yield _bounded(_GAP.join(map(_loose, order)), order[0], order[-1])
-        for order in permutations(parts[:2]):
-            yield _bounded(_GAP.join(map(_loose, order)), order[0], order[-1])
+    def without(self, text: str, mark: str) -> str:
+        """Return a text with `mark` in place of each identifier."""
+        made: list[str] = []
+        copied = 0
+        for start, end in self._places(text, list(_tokens(text))) if self._owners else ():
+            made += (text[copied:start], mark)
+            copied = end
+        return "".join([*made, text[copied:]])
+
+    def _take_value(self, value: str, owner: int) -> None:
+        date = _DATE.match(value)
+        if date:
+            self._patterns.update(_dates(*date.groups()))
+        for group in value.split("="):
+            if _NO_SPACES.search(group):
+                parts = [re.escape(part) for part in _PARTS.split(group) if part]
+                joined = (r"[\W_]{0,3}".join(order) for order in (parts, parts[::-1]))
+                self._patterns.update(joined, (part for part in parts if len(part) > 1))
+            self._take_name(group, owner)
+        self._take_ids(value, owner)
+
+    def _take_name(self, name: str, owner: int) -> None:
+        parts = [part for part in map(_letters, _PARTS.split(name)) if part]
         for part in parts:
-            yield from _alone(part)
-        if "^" in group:
-            yield from (_exactly(part) for part in parts[:2] if _is_short_name(part))
-    for digits in _DIGITS.findall(value):
-        yield _bounded(digits, digits, digits)
-    yield from _phones(value)
+            self._add("".join(part), owner, joined=False)
+            for word in part:
+                if len(word) >= _MIN_WORD or len(parts) > 1:
+                    self._add(word, owner)
+                    self._add(word.replace("strasse", "str"), owner)
+                self._initials[owner] = self._initials.get(owner, "") + word[0].upper()
+        whole = ["".join(part) for part in parts]
+        if 1 < len(whole) <= _MOST_PARTS and not all(map(_is_generic, whole)):
+            for order in (
+                *permutations(whole[:3]),
+                *permutations(whole[:3], 2),
+                whole,
+                whole[::-1],
+            ):
+                self._add("".join(order), owner, joined=True)
+
+    def _take_prose(self, text: str, owner: int) -> None:
+        words = [word for _, _, word in _tokens(text) if len(word) >= _MIN_WORD and word.isalpha()]
+        rare = [word for word in words if not _is_generic(word) and not is_common(word)]
+        for word in rare:
+            self._add(word, owner)
+        if rare or len(words) >= _WHOLE:
+            self._add(_squashed(text), owner, joined=True)
+        for item in chain(*(found.findall(text) for found in (_CALLED, _LONG_NUMBER, _NUMBERED))):
+            key = _squashed(item)
+            self._add(key, owner, joined=len(key) >= _MIN_JOINED or not key.isdigit())
+        for name in chain.from_iterable(_name_pattern().findall(text)):
+            self._take_name(name, owner)
+
+    def _take_ids(self, value: str, owner: int) -> None:
+        """Take what has digits in it: as a whole, in parts, its numbers with and without zeros."""
+        chunks = [_squashed(chunk) for chunk in re.findall(r"[^\W_]+", value)][:_MOST_PARTS]
+        runs = re.findall(r"\d+", value)
+        whole = "".join(chunks)
+        if runs and len(whole) >= _MIN_ID and not whole.isdigit():
+            self._add(whole, owner, joined=True)
+        joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
+        for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
+            # "123A" counts, 123 does not.
+            if (
+                len(key) >= _MIN_ID
+                and sum(map(str.isdigit, key)) > 2
+                and not _ORDINARY_NUMBER.fullmatch(key)
+            ):
+                self._add(key, owner, joined=len(key) >= _MIN_JOINED)
+
+    def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
+        """Add a key. `joined`: whether it is found also with spaces in it; None for a word."""
+        if len(key) < (2 if joined is None else _MIN_WORD):
+            return
+        if not joined and key.isalpha():
+            if _is_generic(key):
+                return
+            if len(key) < _MIN_WORD or is_common(key):
+                self._weak.add(key)
+        self._owners.setdefault(key, set()).add(owner)
+        if joined:
+            self._joined.add(key)
+
+    def _places(self, text: str, tokens: list[_Token]) -> Iterator[tuple[int, int]]:
+        """Yield where identifiers stand, those of one value side by side as one."""
+        groups: list[list[_Hit]] = []
+        at = 0
+        while at < len(tokens):
+            hit = self._longest_at(text, tokens, at) if tokens[at][2][:3] in self._starts else None
+            at = hit.last + 1 if hit else at + 1
+            if hit is None:
+                continue
+            before = groups[-1][-1] if groups else hit
+            gap = text[tokens[before.last][1] : tokens[hit.first][0]]
+            near = before is not hit and _GAP.fullmatch(gap)
+            if near and not self._owners[before.key].isdisjoint(self._owners[hit.key]):
+                groups[-1].append(hit)  # of one value, side by side
+            else:
+                groups.append([hit])
+        for group in groups:
+            if len(group) > 1 or self._is_name(text, tokens, group[0]):
+                start, end = tokens[group[0].first][0], tokens[group[-1].last][1]
+                owners = set.union(*(self._owners[hit.key] for hit in group))
+                letters = "".join(self._initials.get(owner, "") for owner in owners)
+                yield _with_initials(text, start, end, letters) if letters else (start, end)
+
+    def _longest_at(self, text: str, tokens: list[_Token], at: int) -> _Hit | None:
+        joined, wide, found = "", False, None
+        for last in range(at, min(at + _MOST_TOKENS, len(tokens))):
+            start, _, word = tokens[last]
+            if last > at:
+                gap = text[tokens[last - 1][1] : start]
+                ending = gap in ("'", "\u2019") and word in ("s", "es")
+                if ending or not _GAP.fullmatch(gap):
+                    break
+                wide = wide or not _TIGHT.fullmatch(gap)
+            joined += word
+            if joined[:3] not in self._starts:
+                break
+            key = next((form for form in _stems(joined, _MIN_ID) if form in self._owners), "")
+            if key and (last == at or key in self._joined or not (wide or key.isdigit())):
+                found = _Hit(at, last, key)
+        return found
+
+    def _is_name(self, text: str, tokens: list[_Token], hit: _Hit) -> bool:
+        """Return whether a word stands as a name does: "Mrs. White", "Does White have".
+
+        One that is not common always does. A capital at the beginning of a sentence says so only
+        before a comma, a verb and the like.
+        """
+        start, end = tokens[hit.first][0], tokens[hit.last][1]
+        if hit.key.isdigit() and len(hit.key) < _MIN_JOINED:
+            return not re.search(r"\d\.$", text[max(0, start - 2) : start])  # of 0.4711
+        if hit.key not in self._weak:
+            return True
+        written = text[start:end]
+        if len(hit.key) < _MIN_WORD:
+            return written.istitle() or written.isupper()
+        before = re.search(rf"({_LETTERS})\.?\s?$", text[max(0, start - 12) : start])
+        title = before[1] if before and not before[1].isupper() else ""
+        after = text[end : end + 2].lower()
+        if folded(title) in _table("names.txt", "TITLES") or after in ("'s", "\u2019s"):
+            return True
+        if not written[0].isupper() or not _BEGINS.search(text[max(0, start - 8) : start]):
+            return written[0].isupper()
+        following = tokens[hit.last + 1][2] if hit.last + 1 < len(tokens) else ""
+        return after[:1] in ("", *",:;^?!") or following in _table("names.txt", "VERBS")
 
 
-def _alone(form: str) -> Iterator[_Form]:
-    least = 2 if _NO_SPACES.search(form) else _MIN_IDENTIFIER
-    if len(form) >= least and form.lower() not in _GENERIC and any(map(str.isalnum, form)):
-        yield _bounded(_loose(form), form, form)
+_Token = tuple[int, int, str]
+"""Where a word begins and ends, and the word as `folded` writes it."""
 
 
-def _numbers(text: str) -> Iterator[_Form]:
-    """Yield the long numbers of a text: ids, phone numbers, dates without separators."""
-    yield from (_bounded(digits, digits, digits) for digits in _NUMBER.findall(text))
-    yield from _phones(text)
+class _Hit(NamedTuple):
+    first: int
+    last: int
+    key: str
 
 
-def _phones(text: str) -> Iterator[_Form]:
-    """Yield the phone numbers of a text, with anything between their digits."""
-    for found in _PHONE.findall(text):
-        digits = [sign for sign in found if sign.isdigit()]
-        yield _bounded(_GAP.join(digits), digits[0], digits[-1])
+def _tokens(text: str) -> Iterator[_Token]:
+    """Yield the words and numbers of a text; "DoeJohn" and "X17" are two."""
+    for found in _TOKEN.finditer(text):
+        word, at = found[0], found.start()
+        simple = word.islower() or word.isdigit() or word.isupper()
+        for piece in (word,) if simple else _CAMEL.split(word):
+            yield at, at + len(piece), folded(piece)
+            at += len(piece)
 
 
-def _is_short_name(part: str) -> bool:
-    return len(part) == 2 and part.isascii() and part.isalpha() and part.lower() not in _SHORT
+@cache
+def _table(file: str, *sections: str) -> frozenset[str]:
+    tables = basic_profile.word_tables(file)
+    return frozenset(folded(word) for name in sections for word in tables[name].split())
 
 
-def _exactly(part: str) -> _Form:
-    """Return a name of two letters, only as names are written: "Li" and "LI", not "li"."""
-    return _bounded(f"(?-i:{part.title()}|{part.upper()})", part, part)
+def _stems(word: str, least: int = _MIN_WORD) -> tuple[str, ...]:
+    """Return a word, and it without an ending: "Müllers Lunge", "the Joneses", "metastases"."""
+    if not word.endswith("s") or len(word) <= least or word[-2:-1].isdigit():
+        return (word,)
+    return (word, word[:-1], word[:-2]) if word.endswith("es") else (word, word[:-1])
 
 
-def _bounded(form: str, first: str, last: str) -> _Form:
-    """Return the form as a word; punctuation and underscores end words, letters end numbers."""
-    # Of one that the other's is: "Müllers Lunge", "the Joneses".
-    ending = "(?:e?s)?" if len(last) >= _MIN_PIECE and last[-4:].isalpha() else ""
-    ending = "" if _NO_SPACES.search(last) else ending
-    border = _border(last[-1], "")
-    return _Form(_border(first[0], "<"), _starts(first), f"{form}{ending}{border}")
+def _is_generic(word: str) -> bool:
+    return word in _table("names.txt", "TITLES", "PARTICLES", "GENERIC", "SHORT")
 
 
-def _starts(text: str) -> str:
-    """Return the characters that `_loose(text)` may begin with; "" if it begins with no letter."""
-    sign = text[0]
-    if not sign.isalpha() or _NO_SPACES.match(sign):
-        return sign if sign.isdigit() else ""
-    other = _ALIKE.get(sign.lower(), sign)
-    written = _WRITTEN_OUT.get(text[:2].lower(), "").replace("|", "")
-    return "".join({sign, unicodedata.normalize("NFD", sign)[0], other[0], *written} - {"\u0308"})
+def _with_initials(text: str, start: int, end: int, letters: str) -> tuple[int, int]:
+    """Return where a name begins and ends with the initials beside it: "F. X. Doe", "Doe, J."."""
+    ahead = re.search(rf"(?:\b[{letters}]\.?[\s-]?)+$", text[max(0, start - 12) : start])
+    behind = re.match(rf"(?:[\s,]{{1,2}}[{letters}]\b\.?)+", text[end : end + 12])
+    return start - len(ahead[0] if ahead else ""), end + len(behind[0] if behind else "")
 
 
-def _base(first: str) -> str:
-    """Return the letter that groups forms whose first letters are variants of it."""
-    bases = {unicodedata.normalize("NFD", _ALIKE.get(s, s))[0] for s in first.lower()}
-    return min(bases, default="")
+def _letters(part: str) -> list[str]:
+    return [folded(word) for word in re.findall(_LETTERS, part)]
 
 
-def _border(sign: str, side: str) -> str:
-    if sign.isdigit():
-        return rf"(?{side}!\d)"
-    return "" if not sign.isalnum() or _NO_SPACES.match(sign) else rf"(?{side}![^\W\d_])"
+def _squashed(text: str) -> str:
+    return "".join(word for _, _, word in _tokens(text))
 
 
-def _loose(form: str) -> str:
-    """Return an expression that ignores accents and separators: O'Brien, OBRIEN, Mueller."""
-    made: list[str] = []
-    text, at = form, 0
-    while at < len(text):
-        pair = _WRITTEN_OUT.get(text[at : at + 2].lower())
-        if pair:
-            made.append(f"(?:{text[at : at + 2]}|{pair})")
-            at += 2
-            continue
-        sign = text[at]
-        if sign.isalnum():
-            made.append(_letter(sign))
-        elif text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit():
-            made.append(re.escape(sign))  # 1.2 is not 12
-        elif not made or made[-1] != _GAP:
-            made.append(_GAP)
-        at += 1
-    # Nothing at the ends: a gap there would take the space beside the name.
-    while made and made[-1] == _GAP:
-        made.pop()
-    while made and made[0] == _GAP:
-        made.pop(0)
-    return "".join(made)
+@cache
+def _name_pattern() -> re.Pattern[str]:
+    """Return what finds the people and places in a text: "Dr. Bell", "Mother: Grace Stone"."""
+    tables = basic_profile.word_tables("names.txt")
+    called = "|".join((tables["TITLES"] + tables["RELATIVES"]).split())
+    places = "|".join(tables["PLACES"].split())
+    names = r"((?:[A-Z\u00c0-\u00de][\w'\u2019.-]*\s?){1,3})"
+    return re.compile(rf"\b(?i:{called})\b[.:,\s]{{1,3}}{names}|{names}(?<=\s)(?i:{places})\b")
 
 
-def _letter(sign: str) -> str:
-    parts = unicodedata.normalize("NFD", sign)
-    other = _ALIKE.get(sign.lower(), "")
-    if (len(parts) == 1 and not other) or _NO_SPACES.match(sign):
-        return re.escape(sign)
-    forms = dict.fromkeys((sign, parts, parts[0], other))
-    return f"(?:{'|'.join(re.escape(form) for form in forms if form)})"
-
-
-def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
+def _dates(year: str, month: str, day: str) -> Iterator[str]:
     """Yield notations of a date, with and without zeros, with the month as a number or a word."""
     if not 1 <= int(month) <= 12:
         return
+    tables = basic_profile.word_tables("names.txt")
+    months = tables["MONTHS"].splitlines()[int(month) - 1].split()
     m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"
     gap = r"(?:\s?[-/.]\s?|\s)"
-    name = rf"(?:{_MONTHS[int(month) - 1]})[^\W\d_]*\.?"
+    name = rf"(?:{months[0]})[^\W\d_]*\.?"
     for form in (
         rf"{year}{month}{day}",
+        rf"{day}{month}{short}",
+        rf"{month}{day}{year}",
         rf"{year}{gap}{m}{gap}{d}",
         rf"{d}{gap}{m}{gap}{short}",
         rf"{m}{gap}{d}{gap}{short}",
@@ -351,7 +412,10 @@ def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
         rf"{name}\s{d}(?:st|nd|rd|th)?,?\s{short}",
         rf"{year},?[\s-]{name}[\s-]{d}",
     ):
-        yield _Form(r"(?<!\d)", "", rf"{form}(?!\d)")
+        yield rf"(?<!\d){form}(?!\d)"
+    named = rf"(?:{'|'.join(chain(months[1:], (item[:3] for item in months[1:])))})"
+    yield rf"(?<!\d){d}(?:st|nd|rd|th)?\.?\s(?:of\s)?{named}\b"
+    yield rf"\b{named}\.?\s{d}(?:st|nd|rd|th)?(?![\d.])"
 
 
 @lru_cache(maxsize=1024)
@@ -366,18 +430,7 @@ def _normal(key: str) -> str:
 
 
 @cache
-def _profile() -> frozenset[str]:
-    """Return the names that the confidentiality profile removes. Made when first asked for."""
-    return frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))
-
-
-@cache
-def _whole() -> frozenset[str]:
-    """Return the names whose values identify only as a whole."""
-    return frozenset(map(_normal, basic_profile.NUMBERS | basic_profile.TEXTS))
-
-
-@cache
-def _distinctive() -> frozenset[str]:
-    """Return the names whose values identify wherever else they stand."""
-    return _whole() | frozenset(map(_normal, basic_profile.PERSONS | basic_profile.DATES))
+def _profile(*without: str) -> frozenset[str]:
+    """Return the names that the confidentiality profile removes, but for groups of them."""
+    left_out = frozenset(_ORDINARY).union(*(basic_profile.GROUPS[name] for name in without))
+    return frozenset(map(_normal, basic_profile.PROFILE - left_out))

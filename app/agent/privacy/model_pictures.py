@@ -27,6 +27,7 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.messages import Picture
 from app.agent.policy.approvals import ask
+from app.agent.privacy.confidentiality_profile import is_code
 from app.agent.privacy.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
@@ -44,7 +45,6 @@ FOLDER = "seen"  # in the run's output folder
 _ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 """SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
-_CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 6.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +248,8 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     """
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
-    parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
-    view = _code(projections.projection_name(instance))
+    parts = [f"{name}: {_code('Modality', instance.get('Modality')) or 'picture'}"]
+    view = _code("ViewPosition", projections.projection_name(instance))
     parts += [f"view {view}"] if view else []
     if instance.frames > 1:
         parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")
@@ -259,7 +259,8 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
         parts.append("in its own colours or greys, without a window")
     if snapshot.inverted:
         parts.append("black and white exchanged by the user")
-    right, bottom = _code(frame.orientation.row), _code(frame.orientation.column)
+    right = _code("PatientOrientation", frame.orientation.row)
+    bottom = _code("PatientOrientation", frame.orientation.column)
     if right and bottom:
         parts.append(f"towards the right edge the patient's {right}, towards the bottom {bottom}")
     return f"{', '.join(parts)}. {_size_text(columns, rows, width, height)}"
@@ -276,10 +277,9 @@ def _size_text(columns: int, rows: int, width: int, height: int) -> str:
     )
 
 
-def _code(text: str) -> str:
-    """Return a code from the file; "" for anything that is not written like a code."""
-    wanted = text.strip().upper()
-    return wanted if _CODE.fullmatch(wanted) else ""
+def _code(keyword: str, text: str) -> str:
+    """Return a coded attribute's value; "" for anything that is not in its code list."""
+    return text.strip().upper() if is_code(keyword, text) else ""
 
 
 def _look(request: RunRequest, names: Sequence[str]) -> ShownPictures:

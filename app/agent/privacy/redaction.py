@@ -8,56 +8,23 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import unquote
 
 from app.agent.context.model_messages import as_data, to_text
 from app.agent.messages import Message, ToolCall
+from app.agent.privacy.confidentiality_profile import is_code, is_coded
 from app.agent.privacy.identifiers import (
+    Identifiers,
+    attribute_of,
     is_identifying,
     is_prose,
     is_telling,
-    pattern_of,
     smoothed,
 )
 from app.agent.privacy.key_words import is_path_key
-
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
-_GENERIC = frozenset(
-    """
-    abdomen after anon anonymised anonymized ankle arm atlas axial baseline before bone brain breast
-    cardiac case cells chest contrast copy coronal current cxr data dataset dcm default demo desktop
-    dicom dicomdir documents downloads dsa dwi dx elbow enhanced example export femur file files
-    flair fluoro follow followup foot frame frames frontal full fused gray grey hand head heart hip
-    home image images img import input kidney knee label labels lat lateral left leg liver local
-    lower lung lungs mammo mask masks media micrograph mnt mrt native neck new nifti non normal oct
-    old original out output overlay patient patients pelvis pet phantom photo picture pictures
-    plane planning port post pre private projection public radiograph raw report reports result
-    results right root roi run sagittal sample samples scan scanner scans scout screenshot seg
-    segmentation sequence series shared shoulder side single skull slice slices spine stack standard
-    studies study supine temp test thorax thumbnail tibia tmp tomo tse ultrasound uploads upper
-    user users vertebra vessel view volume volumes wedge whole window with without work wrist xray
-    """.split()  # noqa: SIM905
-)
-"""Words that occur in file names but do not name a person."""
-_HOMES = frozenset(("home", "users"))
-
-
-def telling_names(path: str) -> Iterator[str]:
-    """Yield a file's name (without suffixes) and its folder's name, each if it may name a person.
-
-    The path is that of an open image, in the notation of any operating system.
-    """
-    pure = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
-    stem = re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
-    folder = pure.parent.name if pure.parent.parent.name.lower() not in _HOMES else ""
-    for name in (stem, folder):
-        words = [word.lower() for word in _LETTERS.findall(name)]
-        if any(word not in _GENERIC for word in words):
-            yield name
-
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
 
@@ -91,6 +58,14 @@ _ESCAPED = re.compile(r"\\+u(?!d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
 _ESCAPED_DEEP = 4  # times that what was escaped was escaped again
 _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 """Keys that name the attribute of an entry in a list of attributes."""
+_VALUES = ("value", "Value", "values")
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_TITLED = re.compile(
+    r"\b((?:[Mm](?:r|rs|s|me)|Miss|[Dd]r|DR(?=\.)|[Pp]rof|Professor|Doctor|Herrn?|Frau|Nurse|[HF]r(?=\.))"
+    r"\b\.?(?:\s(?:[Dd]r|[Pp]rof|med)\b\.?)*\s{0,2})(?:v[ao]n\s|de[rn]?\s)*[A-Z\u00c0-\u00de]"
+    r"[\w'\u2019-]+(?:\s[A-Z\u00c0-\u00de][a-z\u00df-\u00ff][\w'\u2019-]+)?"
+)
+"""A person who is called by a title, whoever it is."""
 
 
 class Redactor:
@@ -106,8 +81,7 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._found: set[str] = set(identifiers)
         self._prose: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        self._numbers: frozenset[str] = frozenset()
+        self._wanted = Identifiers(())
         self._in_text: list[tuple[str, str]] = []
         self._paths: dict[str, str] = {}
         self._made = 0
@@ -187,7 +161,11 @@ class Redactor:
             text = _DUMPED.sub(_undumped, text)
         if ":" in text or "=" in text:
             text = _STATED.sub(rf"\1\2{REMOVED}", text)
-        return _without(self._pattern, text, REMOVED) if self._pattern else text
+        if "@" in text:
+            text = _without(_MAIL, text, REMOVED)
+        if self._wanted.pattern:
+            text = _without(self._wanted.pattern, text, REMOVED)
+        return _TITLED.sub(rf"\1{REMOVED}", self._wanted.without(text, REMOVED))
 
     def value(self, value: Any, key: str = "") -> Any:
         """Return a JSON value with identifiers removed at any depth.
@@ -197,27 +175,29 @@ class Redactor:
         """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
+        coded = _coded(key)
         if isinstance(value, str):
+            if value and coded and not is_code(coded, value):
+                return REMOVED
             if value and is_path_key(key):
                 return self._names.get(value) or (
                     value if value in self._given else self._named(value)
                 )
             return self.text(value)
         if isinstance(value, Mapping):
-            named = _names_one(value)
+            named = _name_of(value, is_identifying)
+            coded = _coded(_name_of(value, _coded)) or coded
             return {
                 self.text(str(name)): REMOVED
                 if named and name not in _NAMED_BY
-                else self.value(item, str(name))
+                else self.value(item, coded if coded and name in _VALUES else str(name))
                 for name, item in value.items()
             }
         if isinstance(value, (list, tuple)):
             if _is_named_pair(value):
-                return [value[0], REMOVED]
+                return [value[0], self.value(value[1], value[0])]
             return [self.value(item, key) for item in value]
-        if self._numbers and isinstance(value, int) and str(value) in self._numbers:
-            return REMOVED
-        return value
+        return REMOVED if isinstance(value, int) and self._wanted.knows(value) else value
 
     def restored(self, value: Any) -> Any:
         """Return arguments from the model with the real paths in place of "result-N" names."""
@@ -280,7 +260,7 @@ class Redactor:
         if isinstance(path, str) and path and name:
             self._names.setdefault(path, str(name))
             if path != str(name):
-                self._prose.update(telling_names(path))
+                self._prose.update(path_names(path))
             self._given.add(str(name))
         self._collect({key: item for key, item in note.items() if key != "path"})
 
@@ -290,10 +270,11 @@ class Redactor:
         Everything below an identifying key is identifying: the parts of a name are names.
         """
         if isinstance(value, Mapping):
-            named = key if key and is_identifying(key) else _names_one(value)
+            named = key if key and is_identifying(key) else _name_of(value, is_identifying)
+            coded = _coded(_name_of(value, _coded)) or _coded(key)
             for name, item in value.items():
                 if not named:
-                    self._collect(item, str(name))
+                    self._collect(item, coded if coded and name in _VALUES else str(name))
                 elif name not in _NAMED_BY:
                     self._collect(item, named)
         elif isinstance(value, (list, tuple)):
@@ -307,6 +288,8 @@ class Redactor:
                 self._named(value)
             elif is_telling(key) and not _UID.fullmatch(value):
                 (self._prose if is_prose(key) else self._found).add(value)
+            elif _coded(key) and not is_code(_coded(key), value):
+                self._prose.add(value)
         elif isinstance(value, int) and is_telling(key) and abs(value) > 999:
             self._found.add(str(value))
 
@@ -321,11 +304,7 @@ class Redactor:
 
     def _take_found(self) -> None:
         """Take new names: all messages must be searched for them."""
-        self._pattern = pattern_of(self._found, self._prose)
-        long = (value.strip() for value in self._found)
-        self._numbers = frozenset(
-            value.lstrip("0") for value in long if value.isdecimal() and len(value) >= 5
-        )
+        self._wanted = Identifiers(self._found, self._prose)
         self._cleaned = {}
 
     def _take_names(self, since: int) -> None:
@@ -340,6 +319,18 @@ class Redactor:
             for key, known in self._cleaned.items()
             if not any(form in part for part in _parts_of(known[0]) for form in written)
         }
+
+
+def path_names(path: str) -> Iterator[str]:
+    """Yield the names of a file and its folders, without the file's suffixes.
+
+    The path is that of an open image, in the notation of any operating system. The name of a user's
+    own folder says nothing of the patient.
+    """
+    pure = _pure(path)
+    yield re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
+    homes = ("home", "users")
+    yield from (item.name for item in pure.parents if item.parent.name.lower() not in homes)
 
 
 def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -360,18 +351,25 @@ def _parts_of(message: Message) -> Iterator[str]:
     yield from (picture.caption for picture in message.pictures)
 
 
-def _names_one(entry: Mapping[Any, Any]) -> str:
-    """Return the name of an entry in a list of attributes if that is identifying, else "".
+def _name_of(entry: Mapping[Any, Any], test: Callable[[str], object]) -> str:
+    """Return the attribute that an entry in a list of attributes names if it passes, else "".
 
     Such an entry is {"keyword": "PatientName", "value": "..."}.
     """
     names = (entry.get(name) for name in _NAMED_BY if name in entry)
-    return next((name for name in names if isinstance(name, str) and is_identifying(name)), "")
+    return next((name for name in names if isinstance(name, str) and test(name)), "")
+
+
+def _coded(key: str) -> str:
+    """Return the keyword of a coded attribute under whose key or tag a value stands, else ""."""
+    keyword = attribute_of(key)
+    return keyword if is_coded(keyword) else ""
 
 
 def _is_named_pair(value: Sequence[Any]) -> bool:
     """Return whether it is an attribute with its value, as in ["PatientName", "..."]."""
-    return len(value) == 2 and isinstance(value[0], str) and is_identifying(value[0])
+    named = len(value) == 2 and isinstance(value[0], str)
+    return named and (is_identifying(value[0]) or _coded(value[0]) != "")
 
 
 def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
@@ -409,7 +407,10 @@ def _unescaped(text: str) -> str:
 
 def _undumped(match: re.Match[str]) -> str:
     """Return a line of a dump, "(0010,0010) PN [...]", without its value if that is identifying."""
-    return f"{match[1]} {REMOVED}" if is_identifying(match[1]) else match[0]
+    key = attribute_of(match[1])
+    value = re.split(r"[\[:=]", match[0])[-1].strip(" '\"]")
+    free = is_coded(key) and not is_code(key, value)
+    return f"{match[1]} {REMOVED}" if free or is_identifying(match[1]) else match[0]
 
 
 def _files_of(call: ToolCall) -> dict[str, Any]:

@@ -21,15 +21,16 @@ from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, Picture
 from app.agent.policy.approvals import ask
-from app.agent.privacy.confidentiality_profile import DATES, NUMBERS, PERSONS, TEXTS
+from app.agent.privacy import confidentiality_profile as profile
 from app.agent.privacy.consents import Consents, consent_request
 from app.agent.privacy.model_pictures import ShownPictures, make_pictures, may_send
 from app.agent.request import RunRequest, make_folder
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
 """The shortest id that is searched for: one of four digits may as well be a number of pixels."""
-_WORDS = 5
-"""The shortest text that is removed: a shorter one ("CT abdomen with contrast") fits anybody."""
+_TIME = re.compile(r"[-+\d.:]*")
+_FIGURE = re.compile(r"[-+]?\d{0,5}|[-+\d.:eE]*[.:][-+\d.:eE]*")
+_LONG_ARC = re.compile(r"\d{8,}")
 _LOCAL_WAIT_S = 2.0
 _LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
 
@@ -39,9 +40,8 @@ class Known:
     """The identifiers of the patients whose images are open.
 
     Attributes:
-        identifiers: Names and dates, whose parts and other notations are removed too.
-        texts: Ids, addresses, wards and remarks, which are removed as a whole; long numbers in them
-            are removed too.
+        identifiers: Names, places, ids and dates: parts and other notations are removed too.
+        texts: Remarks and descriptions: their uncommon words and long numbers are removed.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -53,12 +53,18 @@ def known_of(headers: Iterable[tuple[str, str]]) -> Known:
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:
-        if keyword in PERSONS or keyword in DATES:
+        if keyword in profile.PERSONS or keyword in profile.DATES:
             identifiers.update(_values(whole))
-        elif keyword in NUMBERS:
-            texts.update(value for value in _values(whole) if not _DECIMAL.fullmatch(value))
-        elif keyword in TEXTS or not keyword[:1].isalpha():
-            texts.update(value for value in _values(whole) if len(value.split()) >= _WORDS)
+        elif keyword in profile.NUMBERS:
+            identifiers.update(value for value in _values(whole) if not _DECIMAL.fullmatch(value))
+        elif keyword in profile.UIDS:
+            # Whole ones are removed wherever they stand; people type the end of one.
+            texts.update(_LONG_ARC.findall(whole))
+        elif keyword in profile.PROFILE or keyword == "TextValue" or not keyword[:1].isalpha():
+            number = _TIME if keyword in profile.REST else _FIGURE
+            texts.update(value for value in whole.split("\\") if not number.fullmatch(value))
+        elif profile.is_coded(keyword) and not profile.is_code(keyword, whole):
+            texts.add(whole)
     return Known(tuple(sorted(identifiers)), tuple(sorted(texts)))
 
 

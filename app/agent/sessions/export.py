@@ -21,6 +21,7 @@ from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
 from app.errors import FileProblem
+from app.paths import resources_dir
 from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import Artifact
@@ -131,7 +132,8 @@ def as_html(content: Content) -> str:
                 uri = _data_uri(part.path)
                 image = f'<img alt="{text}" src="{uri}">' if uri else ""
                 body.append(f"<figure>{image}<figcaption>{text}</figcaption></figure>")
-    return _PAGE.format(
+    page = (resources_dir() / "words" / "page.html").read_text("utf-8")
+    return page.format(
         title=title, notice=html.escape(f"{DISCLAIMER} {WARNING}"), body="\n".join(body)
     )
 
@@ -162,33 +164,6 @@ def _escaped(text: str) -> str:
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     # A list or a rule begins a line; indented text would be code.
     return re.sub(r"^\s*(\d+(?=[.)])|(?=[-+=]))", r"\1\\", escaped)
-
-
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
-style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 50em; margin: 2em auto; padding: 0 1em; }}
-.notice {{ border: 1px solid #b58900; padding: .5em 1em; }}
-.question {{ font-weight: 600; white-space: pre-wrap; }}
-.answer {{ white-space: pre-wrap; border-left: 3px solid #888; padding-left: 1em; }}
-.line {{ margin: .2em 0; color: #444; overflow-wrap: anywhere; }}
-pre {{ overflow-x: auto; background: #f4f4f4; padding: .5em; }}
-img {{ max-width: 100%; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p class="notice">{notice}</p>
-{body}
-</body>
-</html>
-"""
 
 
 # -- the pieces of a document -----------------------------------------------------------------

@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,16 +33,19 @@ from app.agent.sessions.session_file import (
 from app.agent.sessions.thread import Thread, folder_error, short_title
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
-from app.settings import open_regular
+from app.settings import open_regular, read_regular, write_atomic
 from app.tools import picture_sources
 
 _PARTIAL = ".partial"
+_TITLE = "title.txt"  # in a thread's folder, if the user has given it a name
 _STALE_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads; the title is its first question with a subject.
+    """A thread's entry in the list of threads; its title is its name, else its first question.
+
+    Of the questions it is the first with a subject.
 
     Attributes:
         created: When the thread was started, as ISO 8601 in UTC.
@@ -77,11 +80,54 @@ class SessionStore:
             self._live[thread_id] = thread
         return thread
 
-    def threads(self) -> tuple[ThreadInfo, ...]:
-        """Return every readable thread in which something was asked, the newest first."""
+    def threads(self, words: str = "") -> tuple[ThreadInfo, ...]:
+        """Return every readable thread in which something was asked, the newest first.
+
+        If there are `words`, only threads with all of them in their name or in what was said.
+        """
         found = [_info(folder) for folder in self._root.glob("[!.]*")]
-        listed = [info for info in found if info is not None and info.title]
+        wanted = words.casefold().split()
+        listed = [
+            info for info in found if info is not None and info.title and self._has(info, wanted)
+        ]
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
+
+    def rename(self, thread_id: str, title: str) -> None:
+        """Give a thread a name of its own; with an empty one it has its first question again.
+
+        Raises:
+            FileProblem: There is no such thread, or its name cannot be written.
+        """
+        folder = self._folder(thread_id)
+        try:
+            write_atomic(folder / _TITLE, short_title(title).encode())
+        except OSError as error:
+            raise folder_error(folder, error) from error
+
+    def delete(self, thread_id: str) -> None:
+        """Delete a thread with everything on disk that belongs to it.
+
+        Raises:
+            ThreadInUse: Another program has the thread open.
+            FileProblem: There is no such thread, or some of it could not be deleted.
+        """
+        folder = self._folder(thread_id)
+        with self._guard:
+            live = self._live.pop(thread_id, None)
+            if live is not None:
+                live.close()
+            ThreadLock(folder).release()
+        # No list shows it from now on; what a crash leaves of it is swept away like a branch.
+        doomed = folder.with_name(f".{folder.name}{_PARTIAL}")
+        try:
+            folder.rename(doomed)
+            shutil.rmtree(doomed)
+        except OSError as error:
+            raise FileProblem(
+                f"some of the conversation could not be deleted ({error.strerror})",
+                subject=str(doomed if doomed.exists() else folder),
+                remedy="Delete that folder by hand.",
+            ) from error
 
     def open(self, thread_id: str) -> Thread:
         """Open a thread with its history so that it can be continued.
@@ -133,6 +179,18 @@ class SessionStore:
         _copy_until(source, question_index, target)
         return self.open(target.name)
 
+    def _has(self, info: ThreadInfo, words: Sequence[str]) -> bool:
+        """Return whether a thread's name and messages together have all words."""
+        said = info.title.casefold()
+        if not all(word in said for word in words):
+            with suppress(FileProblem):
+                lines = entries(self._root / info.thread_id / FILE, [])
+                told = (entry.get("message") for entry in lines)
+                said += "\n".join(
+                    str(item.get("text", "")).casefold() for item in told if isinstance(item, dict)
+                )
+        return all(word in said for word in words)
+
     def _flush(self, thread_id: str) -> None:
         with self._guard:
             live = self._live.get(thread_id)
@@ -142,7 +200,8 @@ class SessionStore:
     def _folder(self, thread_id: str) -> Path:
         folder = self._root / thread_id
         try:
-            known = Path(thread_id).name == thread_id and (folder / FILE).is_file()
+            whole = Path(thread_id).name == thread_id and not thread_id.startswith(".")
+            known = whole and (folder / FILE).is_file()
         except OSError:  # no file can have such a name
             known = False
         if not known:
@@ -194,6 +253,9 @@ def _info(folder: Path) -> ThreadInfo | None:
                         break
     except OSError:
         return None
+    with suppress(OSError):
+        named = short_title(read_regular(folder / _TITLE).decode(errors="replace"))
+        title = title and (named or title)
     title = title or (_UNREADABLE if asked else "")
     return ThreadInfo(folder.name, title, created or updated, updated)
 

@@ -16,42 +16,16 @@ from app.imaging.dicom.luts import lut_of_item
 from app.imaging.pixels.lut_ranges import ANY, Range, stored_range
 from app.imaging.pixels.windows import valid_window
 from app.imaging.types import Lut, RealWorldMap, Rescale, Voi, VoiFunction, Window
+from app.paths import shipped_table
 
-_UNITS = {
-    "US": "",
-    "HU_MOD": "HU (modified)",
-    "PCT": "%",
-    "PCNT": "%",
-    "Z_EFF": "Z effective",
-    "ED": "10^23 electrons/ml",
-    "MGML": "mg/ml",
-    "BQML": "Bq/ml",
-    "GML": "g/ml",
-    "CNTS": "counts",
-    "PROPCNTS": "proportional to counts",
-    "PROPCPS": "proportional to counts/s",
-    "CPS": "counts/s",
-    "NONE": "",
-    "CM2ML": "cm2/ml",
-    "UMOLML": "umol/ml",
-    "OD": "10^-3 OD",
-}
+_UNITS: dict[str, str] = shipped_table("rescale_types")
 """Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) whose text is not the unit itself."""
 _STORED_VALUES_SHOWN = frozenset(f"1.2.840.10008.5.1.4.1.1.12.{number}" for number in (1, 2, 3))
 """SOP Classes of X-ray angiography, radiofluoroscopy and (retired) biplane images. Their modality
 transformation makes values proportional to X-ray intensity, for measuring; their windows apply to
 the stored values (C.8.7.1.1.2)."""
 _LARGEST_FACTOR = 1e12
-_METHODS = {
-    "ISO_10918_1": "JPEG",
-    "ISO_14495_1": "JPEG-LS",
-    "ISO_15444_1": "JPEG 2000",
-    "ISO_15444_15": "HTJ2K",
-    "ISO_18181_1": "JPEG XL",
-    "ISO_13818_1": "MPEG-2",
-    "ISO_14496_10": "MPEG-4",
-    "ISO_23008_2": "HEVC",
-}
+_METHODS: dict[str, str] = shipped_table("compressions")
 _LOSSY_SYNTAXES = {
     JPEGBaseline8Bit: "JPEG",
     JPEGExtended12Bit: "JPEG",

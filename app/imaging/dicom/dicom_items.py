@@ -67,9 +67,9 @@ def number_of(dataset: Dataset | None, keyword: str) -> float | None:
 
 
 def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
-    """Return the value of `keyword` truncated to an integer; None unless it is a single number."""
-    value = number_of(dataset, keyword)
-    return int(value) if value is not None and abs(value) < 2**53 else None
+    """Return the first value of `keyword` truncated to an integer; None if it is no number."""
+    values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
+    return int(values[0]) if values and abs(values[0]) < 2**53 else None
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:

@@ -13,29 +13,9 @@ from typing import Any
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
+from app.paths import shipped_table
 
-_MACROS = {
-    "PixelSpacing": "PixelMeasuresSequence",
-    "ImageOrientationPatient": "PlaneOrientationSequence",
-    "ImagePositionPatient": "PlanePositionSequence",
-    "ObjectPixelSpacingInCenterOfBeam": "ProjectionPixelCalibrationSequence",
-    "WindowCenter": "FrameVOILUTSequence",
-    "WindowWidth": "FrameVOILUTSequence",
-    "WindowCenterWidthExplanation": "FrameVOILUTSequence",
-    "VOILUTFunction": "FrameVOILUTSequence",
-    "RescaleSlope": "PixelValueTransformationSequence",
-    "RescaleIntercept": "PixelValueTransformationSequence",
-    "RescaleType": "PixelValueTransformationSequence",
-    "VOILUTSequence": "FrameVOILUTSequence",
-    "RealWorldValueMappingSequence": "RealWorldValueMappingSequence",
-    "FrameDisplayShutterSequence": "FrameDisplayShutterSequence",
-    "CTImageFrameTypeSequence": "CTImageFrameTypeSequence",
-    "MRImageFrameTypeSequence": "MRImageFrameTypeSequence",
-    "PETFrameTypeSequence": "PETFrameTypeSequence",
-    "FrameReferenceDateTime": "FrameContentSequence",
-    "FrameAcquisitionDateTime": "FrameContentSequence",
-    "TemporalPositionTimeOffset": "TemporalPositionSequence",
-}
+_MACROS: dict[str, str] = shipped_table("macros")
 """Keyword -> sequence of the functional group macro that holds it, or that it is itself."""
 
 

@@ -33,29 +33,9 @@ from app.imaging.space.stacks import (
     sort_stack,
     volume_geometry,
 )
+from app.paths import shipped_table
 
-ATTRIBUTES = tuple(
-    """
-    SpecificCharacterSet ImageType SOPClassUID StudyInstanceUID SeriesInstanceUID
-    FrameOfReferenceUID PatientName PatientID PatientBirthDate PatientSex PatientAge StudyDate
-    StudyTime StudyDescription StudyID AccessionNumber ReferringPhysicianName InstitutionName
-    Modality SeriesNumber SeriesDescription SeriesDate SeriesTime AcquisitionNumber
-    AcquisitionDate AcquisitionTime ContentDate ContentTime InstanceNumber BodyPartExamined
-    ViewPosition Laterality ImageLaterality PatientOrientation PatientPosition ProtocolName
-    Manufacturer ManufacturerModelName PhotometricInterpretation BitsAllocated BitsStored
-    PixelRepresentation SamplesPerPixel NumberOfFrames PixelSpacing ImagerPixelSpacing
-    NominalScannedPixelSpacing EstimatedRadiographicMagnificationFactor SliceThickness
-    SpacingBetweenSlices SliceLocation ImagePositionPatient ImageOrientationPatient WindowCenter
-    WindowWidth RescaleSlope RescaleIntercept RescaleType Units KVP ExposureTime
-    XRayTubeCurrent Exposure EchoTime RepetitionTime LossyImageCompression
-    LossyImageCompressionRatio LossyImageCompressionMethod BurnedInAnnotation
-    PixelIntensityRelationship PresentationLUTShape DerivationDescription
-    ContentLabel ContentDescription StructureSetLabel DocumentTitle
-    IssuerOfPatientID AnatomicalOrientationType GantryDetectorTilt TemporalPositionIdentifier
-    TriggerTime NominalPercentageOfCardiacPhase EchoNumbers DiffusionBValue InversionTime FlipAngle
-    ConvolutionKernel ContrastBolusAgent MagneticFieldStrength ScanningSequence CTDIvol
-    """.split()  # noqa: SIM905 - a list of 70 literals reads worse
-)
+ATTRIBUTES: tuple[str, ...] = tuple(shipped_table("attributes")["keywords"].split())
 """Keywords of the attributes in `Instance.attributes`, to which TransferSyntaxUID is added."""
 MAX_TEXT = 1024
 """Characters kept of one attribute."""

@@ -21,45 +21,13 @@ from app.imaging.space.planes import is_position, is_rotation
 from app.imaging.space.regions import UltrasoundRegion, image_regions
 from app.imaging.space.spacing import SpacingAttributes, image_spacing
 from app.imaging.types import Orientation, Region, Spacing
+from app.paths import shipped_table
 
 _BIPED = (frozenset("LR"), frozenset("AP"), frozenset("HF"))
-_QUADRUPED = {
-    "LE": "Le",
-    "RT": "Rt",
-    "CR": "Cr",
-    "CD": "Cd",
-    "PR": "Pr",
-    "DI": "Di",
-    "PA": "Pa",
-    "PL": "Pl",
-    "D": "D",
-    "V": "V",
-    "M": "M",
-    "L": "La",
-    "R": "Ro",
-}
+_QUADRUPED: dict[str, str] = shipped_table("quadruped")
 _QUADRUPED_LETTER = re.compile("LE|RT|CR|CD|PR|DI|PA|PL|D|V|M|L|R")
 _SAME_Z_MM = 0.01
-_TRUNK = frozenset(
-    [
-        "NECK",
-        "CHEST",
-        "THORAX",
-        "ABDOMEN",
-        "PELVIS",
-        "SPINE",
-        "CSPINE",
-        "TSPINE",
-        "LSPINE",
-        "SSPINE",
-        "TAIL",
-        "TRUNK",
-        "HEART",
-        "LUNG",
-        "LIVER",
-        "KIDNEY",
-    ]
-)
+_TRUNK = frozenset(shipped_table("quadruped_trunk")["parts"].split())
 """Body parts of a quadruped whose y axis is dorsal and z axis cranial; in the head the z axis is
 rostral, and the limbs differ (PS3.3 C.7.6.2.1.1)."""
 

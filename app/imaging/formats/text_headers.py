@@ -26,6 +26,7 @@ from app.imaging.formats.volume_header import (
     sibling_file,
     voxel_steps,
 )
+from app.paths import shipped_table
 
 Floats = NDArray[np.float64]
 Fields = dict[str, str]
@@ -33,31 +34,13 @@ Steps = tuple[float, float, float]
 Geometry = tuple[Floats | None, Steps]
 """Affine, None if the file gives no orientation in the patient, and spacing in mm."""
 
-_NRRD_TYPES = {
-    "i1": "signed char|int8|int8_t",
-    "u1": "uchar|unsigned char|uint8|uint8_t",
-    "i2": "short|short int|signed short|signed short int|int16|int16_t",
-    "u2": "ushort|unsigned short|unsigned short int|uint16|uint16_t",
-    "i4": "int|signed int|int32|int32_t",
-    "u4": "uint|unsigned int|uint32|uint32_t",
-    "i8": "longlong|long long|long long int|signed long long|signed long long int|int64|int64_t",
-    "u8": "ulonglong|unsigned long long|unsigned long long int|uint64|uint64_t",
-    "f4": "float",
-    "f8": "double",
-}
+_NRRD_TYPES: dict[str, str] = shipped_table("nrrd_types")
 _NRRD_DTYPES = {name: code for code, names in _NRRD_TYPES.items() for name in names.split("|")}
 _ENCODINGS = {
     "raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2", "txt": "text",
     "text": "text", "ascii": "text", "hex": "hex",
 }  # fmt: skip
-_SPACES = {
-    "right-anterior-superior": (-1, -1, 1),
-    "ras": (-1, -1, 1),
-    "left-anterior-superior": (1, -1, 1),
-    "las": (1, -1, 1),
-    "left-posterior-superior": (1, 1, 1),
-    "lps": (1, 1, 1),
-}
+_SPACES: dict[str, list[int]] = shipped_table("nrrd_spaces")
 """Signs that turn the directions of an anatomical space into LPS; "-time" adds a fourth axis."""
 
 _UNITS_MM = {"mm": 1.0, "um": 0.001, "µm": 0.001, "micron": 0.001, "nm": 1e-6, "cm": 10.0, "m": 1e3}
@@ -68,11 +51,7 @@ _VECTORS = ("vector", "3-vector", "3-color")
 _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
-_META_DTYPES = {
-    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4",
-    "MET_UINT": "u4", "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8",
-    "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
-}  # fmt: skip
+_META_DTYPES: dict[str, str] = shipped_table("meta_types")
 _META_SAME_AS = {
     "rotation": "transformmatrix",
     "orientation": "transformmatrix",
@@ -244,7 +223,11 @@ def _nrrd_fields(path: Path) -> tuple[Fields, int]:
         raise damaged_header(path, "it has no end")
     end = found.end() if found is not None else len(start)
     fields: Fields = {}
-    for line in start[:end].decode("latin-1").splitlines()[1:]:
+    try:
+        text = start[:end].decode()  # names of segments; the format itself knows ASCII only
+    except UnicodeDecodeError:
+        text = start[:end].decode("latin-1")
+    for line in re.split(r"\r?\n", text)[1:]:
         if not line or line.startswith("#"):
             continue
         key, separator, value = line.partition(":=")

@@ -15,19 +15,13 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.code_stream_checks import declared_figures
 from app.imaging.formats.picture_file import collapse_grey, flatten_alpha, narrow_integers
+from app.paths import shipped_table
 
 Array = NDArray[Any]
 
 _WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB, _PALETTE, _MASK, _CMYK, _YCBCR = range(7)
 _COLOURS = frozenset({_RGB, _CMYK, _YCBCR})
-_REFUSED = {
-    8: "CIE L*a*b*",
-    9: "ICC L*a*b*",
-    10: "ITU L*a*b*",
-    32803: "an unprocessed camera sensor",
-    32844: "LogL",
-    32845: "LogLuv",
-}
+_REFUSED = {int(code): name for code, name in shipped_table("tiff_refused").items()}
 _JPEG = frozenset({6, 7, 33007, 34892})
 _ASSOCIATED, _UNASSOCIATED = 1, 2
 

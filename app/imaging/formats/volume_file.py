@@ -101,7 +101,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     Raises FileProblem for a file that is damaged, implausibly large, or of an unsupported kind.
     """
     status = sources.status(path)
-    header = _header(path, status)
+    header = read_header(path)
     axes = slice_axes(header)
     slices, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
     guards.check_matrix(path, rows, columns, 1, slices)
@@ -135,7 +135,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 def has_separate_voxels(path: Path) -> bool:
     """Return whether a header's voxels are in another file; raise FileProblem if it is damaged."""
-    return _header(path, sources.status(path)).data != path
+    return read_header(path).data != path
 
 
 def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
@@ -164,7 +164,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: The slice does not exist, or the file is damaged.
     """
     status = sources.status(path)
-    header = _header(path, status)
+    header = read_header(path)
     if not 0 <= part < header.parts:
         raise guards.problem(path, f"it contains {header.parts} volumes, not {part + 1}")
     axes = slice_axes(header)
@@ -193,7 +193,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 def read_rows(path: Path) -> list[AttributeRow]:
     """Return a volume's header fields for the attributes panel; raise FileProblem if damaged."""
-    header = _header(path, sources.status(path))
+    header = read_header(path)
     rows = list(header.rows)
     if header.affine is not None:
         rows.append(attribute_row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
@@ -326,6 +326,11 @@ def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientati
         return Orientation(*letters)
     x, y, z, _ = (header.affine @ first).tolist()
     return Orientation(*letters, (*across, *down), (x, y, z))
+
+
+def read_header(path: Path) -> VolumeHeader:
+    """Return the checked header of a volume file; raise FileProblem if it is damaged."""
+    return _header(path, sources.status(path))
 
 
 @lru_cache(maxsize=4)

@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from app.imaging.layers import RGB
+from app.paths import shipped_table
 
-_PALETTE: tuple[RGB, ...] = (
-    (230, 159, 0),
-    (86, 180, 233),
-    (0, 158, 115),
-    (240, 228, 66),
-    (213, 94, 0),
-    (204, 121, 167),
-    (70, 120, 230),
-    (150, 210, 80),
-    (250, 140, 140),
-    (170, 130, 240),
-    (0, 200, 200),
-    (200, 160, 110),
-)
+_PALETTE: tuple[RGB, ...] = tuple(map(tuple, shipped_table("layer_palette")["colors"]))
 """After Okabe and Ito, whose colours colour-blind readers can tell apart."""
 
 _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))

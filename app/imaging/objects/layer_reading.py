@@ -23,6 +23,7 @@ from app.imaging.files import sources
 from app.imaging.findings import Heatmap, Mask, Polygon
 from app.imaging.layers import Layer, LayerFrame, Shape
 from app.imaging.objects.bulk_annotations import read_annotations, read_annotations_frame
+from app.imaging.objects.label_volumes import read_labels_frame
 from app.imaging.objects.layer_targets import frame_target
 from app.imaging.objects.segment_placement import RESAMPLED
 from app.imaging.objects.segmentation import read_segmentation, read_segmentation_frame
@@ -68,6 +69,8 @@ def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerF
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
     frame = frame_target(target, index)
+    if instance.kind == "volume":
+        return read_labels_frame(instance, frame.grid, frame.shape)
     if instance.content is Content.SEGMENTATION:
         return read_segmentation_frame(instance, frame)
     annotations = _annotations_header(instance)

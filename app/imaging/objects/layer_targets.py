@@ -29,6 +29,7 @@ from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
 from app.imaging.files import sources
+from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
@@ -166,9 +167,7 @@ def frame_target(instance: Instance, index: int) -> Target:
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
     if instance.kind != "dicom":
-        # Its attributes hold the position of the first frame only.
-        grid = _grid_from_attributes(instance) if instance.frames == 1 else None
-        return Target(instance, index, grid)
+        return Target(instance, index, _grid_from_attributes(instance, index))
     header = cached_header(instance.path, sources.status(instance.path))
     total = total_matrix(header)
     if total is None:
@@ -339,8 +338,15 @@ def tile_positions(
     return positions
 
 
-def _grid_from_attributes(instance: Instance) -> PixelGrid | None:
-    """Return the grid of an image that is no DICOM file, by its attributes."""
+def _grid_from_attributes(instance: Instance, index: int) -> PixelGrid | None:
+    """Return the grid of a frame of an image that is no DICOM file, by the image's attributes."""
+    stack = stack_geometry(instance)
+    if stack is not None:
+        origin, steps = stack.affine[:3, 3], stack.affine[:3, :3].T
+        return PixelGrid(origin + index * steps[2], steps[0], steps[1], stack.spacing[2])
+    # Other attributes hold the position of the first frame only.
+    if instance.frames > 1:
+        return None
     keywords = "ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "SliceThickness"
     texts = (instance.get(keyword) for keyword in keywords)
     position, cosines, spacing, thickness = (numbers(text.split("\\")) for text in texts)

@@ -12,26 +12,13 @@ from pydicom.uid import UID
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of, whole_number
 from app.imaging.dicom.frame_attributes import numbers
+from app.paths import shipped_table
 
 NO_VALUE = "(no value)"
 MAX_POINTS = 12
 MAX_CELLS = 2000
 
-_UNITS = {
-    "1": "",
-    "{ratio}": "",
-    "[hnsf'U]": "HU",
-    "Cel": "°C",
-    "deg": "°",
-    "mm[Hg]": "mmHg",
-    "cm[H2O]": "cmH₂O",
-    "{SUVbw}g/ml": "g/ml (SUVbw)",
-    "{SUVlbm}g/ml": "g/ml (SUVlbm)",
-    "{SUVbsa}cm2/ml": "cm²/ml (SUVbsa)",
-    "[in_i]": "in",
-    "[lb_av]": "lb",
-    "10*6/l": "10⁶/l",
-}
+_UNITS: dict[str, str] = shipped_table("ucum")
 _UNIT = re.compile(r"[A-Za-zµ%°'\[\]_]+-?[1-6]?([./][A-Za-zµ%°'\[\]_]+-?[1-6]?)*|[A-Za-z]{1,3}")
 _MAYBE_TILED = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{end}" for end in ("77.1.6", "77.1.8", "66.4", "66.7", "30")

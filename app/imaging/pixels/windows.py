@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import has_value, modality_values
 from app.imaging.types import Frame, Lut, VoiFunction, Window
+from app.paths import shipped_table
 
 Array = NDArray[Any]
 
@@ -31,16 +32,7 @@ _NARROW = 16
 
 CT_WINDOW = Window(40, 400, explanation="usual for CT; none in the file")
 
-_CT_PRESETS = (
-    ("Lung", -600, 1500),
-    ("Bone", 480, 2500),
-    ("Brain", 40, 80),
-    ("Abdomen", 50, 400),
-    ("Mediastinum", 40, 400),
-    ("Liver", 60, 160),
-    ("Stroke", 35, 35),
-    ("Angiography", 300, 600),
-)
+_CT_PRESETS: dict[str, list[float]] = shipped_table("ct_presets")
 
 
 def valid_window(window: Window) -> Window | None:
@@ -189,7 +181,7 @@ def presets(modality: str) -> tuple[Window, ...]:
     """Return the usual windows for CT; empty for other modalities, whose units are not fixed."""
     if modality.upper() != "CT":
         return ()
-    return tuple(Window(center, width, explanation=name) for name, center, width in _CT_PRESETS)
+    return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:

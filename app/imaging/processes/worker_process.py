@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from app.errors import Cancelled, SightlineError
 from app.imaging.processes import segments, wire
 from app.imaging.processes.worker_main import WorkerConfig, run
+from app.paths import shipped_table
 
 Progress = Callable[[float, str], None]
 
@@ -27,16 +28,7 @@ MESSAGE_S = 30.0
 """Time that a whole message may take from its first byte on."""
 
 POLL_S = 0.02
-_CRASHES = {
-    "SIGSEGV": "crashed (memory fault)",
-    "SIGBUS": "crashed (memory fault)",
-    "SIGABRT": "crashed (it aborted itself)",
-    "SIGFPE": "crashed (arithmetic fault)",
-    "SIGILL": "crashed (illegal instruction)",
-    "SIGKILL": "was ended by the system, probably for lack of memory",
-    "SIGXCPU": "used too much processor time",
-    "SIGTERM": "was ended from outside",
-}
+_CRASHES: dict[str, str] = shipped_table("crashes")
 
 
 class CancelLike(Protocol):

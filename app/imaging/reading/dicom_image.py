@@ -54,6 +54,7 @@ from app.imaging.reading.dicom_objects import (
     references_of,
 )
 from app.imaging.types import Content, Frame, ImageRef, Instance
+from app.paths import shipped_table
 
 Array = NDArray[Any]
 
@@ -245,17 +246,7 @@ def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
 
 
 MAX_STEP_MS = 60_000.0
-_VECTORS = {
-    0x00540010: ("EnergyWindowVector", "energy window"),
-    0x00540020: ("DetectorVector", "detector"),
-    0x00540030: ("PhaseVector", "phase"),
-    0x00540050: ("RotationVector", "rotation"),
-    0x00540060: ("RRIntervalVector", "R-R interval"),
-    0x00540070: ("TimeSlotVector", "time slot"),
-    0x00540080: ("SliceVector", "slice"),
-    0x00540090: ("AngularViewVector", "view"),
-    0x00540100: ("TimeSliceVector", "time slice"),
-}
+_VECTORS = {int(tag, 16): names for tag, names in shipped_table("frame_vectors").items()}
 
 
 def frame_time(header: Header) -> float | None:

@@ -18,6 +18,7 @@ from app.imaging.dicom.instance_attributes import attribute_texts, uid_of
 from app.imaging.files.sources import FileStatus
 from app.imaging.formats.pdf_file import pdf_extent, pdf_frame
 from app.imaging.types import Content, Frame, Instance
+from app.paths import shipped_table
 
 _S = "1.2.840.10008.5.1.4.1.1."
 
@@ -40,47 +41,7 @@ _IMAGES_BY_ANOTHER_NAME = frozenset(
 )
 """SOP Classes of images whose name does not end in "Image Storage"."""
 
-_PLAIN_WORDS = {
-    f"{_S}4.2": "MR spectroscopy (spectra, no image)",
-    f"{_S}8": "Overlay without its image (retired)",
-    f"{_S}9": "Curve without its image (retired)",
-    f"{_S}10": "Modality LUT without its image (retired)",
-    f"{_S}11": "VOI LUT without its image (retired)",
-    f"{_S}66": "Raw data of a scanner",
-    f"{_S}66.1": "Spatial registration (how images of different frames of reference align)",
-    f"{_S}66.2": "Spatial fiducials (marked points)",
-    f"{_S}66.3": "Deformable spatial registration (how images align, with a deformation)",
-    f"{_S}66.5": "Surface segmentation (3-D surfaces)",
-    f"{_S}66.6": "Tractography results (fibre tracts)",
-    f"{_S}66.8": "Height map segmentation",
-    f"{_S}67": "Real world value mapping (scales for other images)",
-    f"{_S}68.1": "Surface scan mesh",
-    f"{_S}68.2": "Surface scan point cloud",
-    f"{_S}77.1.5.3": "Stereometric relationship (which photographs form a stereo pair)",
-    f"{_S}90.1": "Content assessment results (how other objects were judged)",
-    f"{_S}104.2": "Encapsulated CDA document",
-    f"{_S}104.3": "Encapsulated STL model (for 3-D printing)",
-    f"{_S}104.4": "Encapsulated OBJ model (for 3-D printing)",
-    f"{_S}104.5": "Encapsulated MTL materials (of a 3-D model)",
-    f"{_S}129": "PET curve without its image (retired)",
-    f"{_S}131": "Basic structured display (a layout of images)",
-    f"{_S}201.1": "Inventory of an archive",
-    f"{_S}481.2": "RT Dose without a dose grid (dose-volume histograms only)",
-    "1.2.840.10008.5.1.4.38.1": "Hanging protocol (a layout for a workstation)",
-    "1.2.840.10008.5.1.4.39.1": "Color palette",
-    "1.2.840.10008.5.1.4.43.1": "Implant template",
-    "1.2.840.10008.5.1.4.44.1": "Implant assembly template",
-    "1.2.840.10008.5.1.4.45.1": "Implant template group",
-    "1.3.12.2.1107.5.9.1": "Siemens private data (CSA non-image)",
-    "1.2.840.113619.4.26": "GE private 3-D model",
-    "1.2.840.113619.4.30": "GE private data",
-    "1.3.46.670589.11.0.0.12.1": "Philips private MR spectrum",
-    "1.3.46.670589.11.0.0.12.2": "Philips private MR series data",
-    "1.3.46.670589.11.0.0.12.4": "Philips private MR examcard",
-    "1.3.46.670589.5.0.1": "Philips private 3-D volume",
-    "1.3.46.670589.2.4.1.1": "Philips private CX data",
-    "1.2.392.200036.9116.7.8.1.1.1": "Canon (Toshiba) private data",
-}
+_PLAIN_WORDS: dict[str, str] = shipped_table("plain_words")
 """Plain words for objects whose SOP Class name tells a user too little."""
 
 _NEW_NAMES = {

@@ -27,6 +27,23 @@ def layer_entry(payload: Message) -> Message:
     return {"layer": pack(read_layer(_opened(payload, "instance")))}
 
 
+def labels_entry(payload: Message) -> Message:
+    """Return as "layer" the label volume `payload["instance"]`, laid over a series' images."""
+    from app.imaging.objects.label_volumes import read_labels
+
+    over = unpack(Instance, payload["over"])
+    return {"layer": pack(read_labels(_opened(payload, "instance"), over, payload["slices"]))}
+
+
+def labels_plane_entry(payload: Message) -> Message:
+    """Return as "frame" the labels of a label volume in a plane of `payload["shape"]` pixels."""
+    from app.imaging.objects.label_volumes import read_labels_frame
+    from app.imaging.objects.layer_targets import PixelGrid
+
+    grid, shape = PixelGrid(*payload["plane"]), tuple(payload["shape"])
+    return {"frame": pack_frame(read_labels_frame(_opened(payload, "instance"), grid, shape))}
+
+
 def layer_frame_entry(payload: Message) -> Message:
     """Return as "frame" the shapes that `payload["instance"]` draws on a frame of an image."""
     from app.imaging.objects.layer_reading import read_layer_frame

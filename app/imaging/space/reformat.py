@@ -152,14 +152,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
     stored = seen.orient(np.take(volume.voxels, seen.position, axis=2 - cut.across))
     stored.flags.writeable = False
-    corner = np.zeros(3)  # voxel (i, j, k) of the first pixel
-    for axis, sign in zip((cut.right, cut.down), cut.signs[1:], strict=True):
-        corner[axis] = 0 if sign > 0 else counts[axis] - 1
-    corner[cut.across] = seen.position
-    steps = volume.affine[:3, :3]
-    row = steps[:, cut.right] * cut.signs[1]
-    column = steps[:, cut.down] * cut.signs[2]
-    position = volume.affine[:3, :3] @ corner + volume.affine[:3, 3]
+    position, row, column = section_steps(volume.affine, cut, counts, index)
     column_mm, row_mm = float(np.linalg.norm(row)), float(np.linalg.norm(column))
     a, b, c = (float(part) for part in row / column_mm)
     d, e, f = (float(part) for part in column / row_mm)
@@ -186,6 +179,23 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     )
 
 
+def section_steps(
+    affine: Floats, cut: SectionAxes, counts: tuple[int, ...], index: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return where the first pixel of a section lies, and its steps, in mm (patient LPS).
+
+    The steps lead from one column to the next, and from one row to the next. `affine` and `counts`
+    (i, j, k) are those of the volume.
+    """
+    corner = np.zeros(3)  # voxel (i, j, k) of the first pixel
+    for axis, sign in zip((cut.right, cut.down), cut.signs[1:], strict=True):
+        corner[axis] = 0 if sign > 0 else counts[axis] - 1
+    corner[cut.across] = section_cut(cut, counts, index).position
+    steps = affine[:3, :3]
+    row, column = steps[:, cut.right] * cut.signs[1], steps[:, cut.down] * cut.signs[2]
+    return steps @ corner + affine[:3, 3], row, column
+
+
 def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
     """Return the section in `plane` nearest to a point (x, y, z) in the patient (mm, LPS)."""
     cut = section_axes(volume, plane)
@@ -193,10 +203,14 @@ def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
     return at if cut.signs[0] > 0 else last - at
 
 
-def slice_at(source: Series | Instance, volume: Volume, point: XYZ) -> int | None:
+def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> int | None:
     """Return the frame of `source` nearest to a point; None if its frames' places are unknown."""
-    if volume.slices:
+    if volume is not None and volume.slices:
         return volume.slices[_voxel_at(volume, 2, point)[0]]
+    stack = stack_geometry(source) if isinstance(source, Instance) else None
+    if stack is not None and isinstance(source, Instance) and source.kind == "volume":
+        at = float(np.linalg.solve(stack.affine, [*point, 1.0])[2])
+        return round(min(max(at, 0.0), stack.size[2] - 1))
     # Resampled: there are voxels between the slices.
     instances = source.instances if isinstance(source, Series) else ()
     places = enumerate(instance_place(one) for one in instances)

@@ -13,21 +13,10 @@ from dataclasses import dataclass
 
 from app.imaging.findings import XY
 from app.imaging.types import Region
+from app.paths import shipped_table
 
 _UNITS: dict[int, tuple[str, float]] = {
-    0: ("", 1.0),
-    1: ("%", 1.0),
-    2: ("dB", 1.0),
-    3: ("mm", 10.0),
-    4: ("s", 1.0),
-    5: ("Hz", 1.0),
-    6: ("dB/s", 1.0),
-    7: ("mm/s", 10.0),
-    8: ("mm²", 100.0),
-    9: ("mm²/s", 100.0),
-    10: ("mm³", 1000.0),
-    11: ("mm³/s", 1000.0),
-    12: ("°", 1.0),
+    int(code): (units, factor) for code, (units, factor) in shipped_table("region_units").items()
 }
 """Physical Units X and Y Direction (PS3.3 C.8.5.5.1.15) -> units shown, and the factor to them."""
 

@@ -125,6 +125,14 @@ class StackGeometry:
     origin: tuple[float, float, float]
     regular: bool
 
+    @property
+    def affine(self) -> Array:
+        """The [4, 4] matrix from (i, j, k, 1) to patient coordinates in mm."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = np.array(self.direction) * self.spacing
+        matrix[:3, 3] = self.origin
+        return matrix
+
 
 def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     """Sort images of one size into a stack.

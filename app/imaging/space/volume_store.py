@@ -40,6 +40,7 @@ from app.imaging.space.reformat import (
     section,
     section_axes,
     section_cut,
+    section_steps,
 )
 from app.imaging.space.volumes import MAX_BYTES, Assembly
 from app.imaging.types import Content, Frame, Instance, Series
@@ -335,6 +336,7 @@ class _SectionSource:
     slices: list[Message]
     cut: SectionAxes
     counts: tuple[int, ...]
+    affine: NDArray[np.float64]
 
 
 def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSource:
@@ -343,7 +345,7 @@ def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSou
     # Packed once and on the store's thread: thousands of slices take many milliseconds.
     slices = [{"image": pack(_patient_and_space(one)), "index": index} for one, index in chosen]
     axes = section_axes(volume, plane)
-    return _SectionSource(source, plane, slices, axes, volume.voxels.shape[::-1])
+    return _SectionSource(source, plane, slices, axes, volume.voxels.shape[::-1], volume.affine)
 
 
 def _patient_and_space(instance: Instance) -> Instance:
@@ -453,6 +455,14 @@ class VolumeStore:
         if known is None or not known.slices or not 0 <= index < instance.frames:
             return None
         return known.slices, section_cut(known.cut, known.counts, index)
+
+    def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
+        """Return where a section lies: see `section_steps`. None if its volume is not open."""
+        with self._lock:
+            known = self._sections.get(instance.sop_instance_uid)
+        if known is None:
+            return None
+        return list(section_steps(known.affine, known.cut, known.counts, index))
 
     def forget(self, paths: Set[str]) -> None:
         """Drop volumes and sections made from these files, and cancel work on them."""

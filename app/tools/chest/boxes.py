@@ -6,8 +6,11 @@ Coordinates here are pixel edges: an image of n columns reaches from 0 to n. A `
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.imaging.findings import Box
 
@@ -18,6 +21,8 @@ MAIRA_BINS = 100
 """Number of bins per axis: MAIRA-2 writes each coordinate as the index of one of these bins."""
 CHEXAGENT_SCALE = 100
 """Coordinate range of CheXagent-2, which writes hundredths of the width and height of its input."""
+MEDGEMMA_SCALE = 1000
+"""Coordinate range of MedGemma 1.5, which writes thousandths of a square in the order y, x."""
 
 _OBJECT = re.compile(r"<obj>(.*?)(</obj>|(?=<obj>)|\Z)", re.DOTALL)
 _MAIRA_BOX = re.compile(r"<box>(.*?)(</box>|(?=<box>)|\Z)", re.DOTALL)
@@ -108,6 +113,16 @@ def whole_image(rows: int, columns: int) -> InputRectangle:
     return InputRectangle(0.0, 0.0, float(columns), float(rows))
 
 
+def padded_square(rows: int, columns: int) -> InputRectangle:
+    """Return the square around an image that is padded as in MedGemma's published example.
+
+    Half of the padding, rounded down, is left of or above the image.
+    """
+    side = max(rows, columns)
+    left, top = (side - columns) // 2, (side - rows) // 2
+    return InputRectangle(-left, -top, side - left, side - top)
+
+
 def centre_crop(
     rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int
 ) -> InputRectangle:
@@ -196,13 +211,43 @@ def read_chexagent(text: str) -> ParsedText:
     return ParsedText(tuple(groups), words, tuple(refused))
 
 
-def _corner_error(numbers: list[int], most: int, *, closed: bool) -> str:
+def read_medgemma(text: str) -> ParsedText:
+    """Parse MedGemma 1.5's text, which ends with [{"box_2d": [y0, x0, y1, x1], "label": "..."}].
+
+    `ParsedText.text` is the text without that list and the marks around it.
+    """
+    start, found = len(text), list[Any]()
+    for match in re.finditer(r"\[\s*\{", text):
+        try:
+            found, _ = json.JSONDecoder().raw_decode(text, match.start())
+            start = match.start()
+        except (ValueError, RecursionError):
+            continue
+    groups: list[GroundedPhrase] = []
+    refused: list[str] = []
+    for item in found:
+        written = item.get("box_2d") if isinstance(item, dict) else None
+        numbers = [n for n in written if isinstance(n, int | float)] if written else []
+        corners = [numbers[i] for i in (1, 0, 3, 2)] if len(numbers) == 4 else []
+        if why := _corner_error(corners, MEDGEMMA_SCALE, closed=True):
+            refused.append(_refusal(json.dumps(item), why))
+            continue
+        x0, y0, x1, y1 = (number / MEDGEMMA_SCALE for number in corners)
+        label = _short(str(item.get("label", "")))
+        groups.append(GroundedPhrase(label, ((x0, y0, x1, y1),)))
+    if "box_2d" in text and not found:
+        refused.append("the answer's list of boxes cannot be read")
+    words = re.sub(r"\s*(?:Final Answer:)?\s*(?:```(?:json)?)?\s*$", "", text[:start])
+    return ParsedText(tuple(groups), words.strip(), tuple(refused))
+
+
+def _corner_error(numbers: Sequence[float], most: int, *, closed: bool) -> str:
     """Return the reason that these numbers are not the corners of a box, or ""."""
     if not closed:
         return "it breaks off"
     if len(numbers) != 4:
         return "it has no four coordinates"
-    if any(number > most for number in numbers):
+    if not all(0 <= number <= most for number in numbers):
         return f"a coordinate lies outside 0 to {most}"
     x0, y0, x1, y1 = numbers
     if x1 < x0 or y1 < y0:

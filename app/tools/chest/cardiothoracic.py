@@ -27,9 +27,7 @@ CUTOFF_TEXT = (
 class CardiothoracicInput(ToolInput):
     """Arguments of `cardiothoracic_ratio`."""
 
-    image_path: str = Field(
-        description="The frontal chest radiograph: the app's image id or its path."
-    )
+    image_path: str = Field(description="The image id or path.")
 
 
 class CardiothoracicOutput(BaseModel):
@@ -136,6 +134,8 @@ class CardiothoracicRatio:
                 description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
                 approximate=True,
                 group=f"ctr-{context.call_id}",
+                ratio="Cardiothoracic ratio" if line is heart else "",
+                rests_on=organs.EMBEDDED,
             )
 
         return ToolResult(

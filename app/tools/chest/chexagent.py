@@ -25,6 +25,7 @@ from transformers import (
     SiglipVisionModel,
 )
 
+from app.paths import shipped_table
 from app.tools.api import Progress
 from app.tools.chest import published_programs
 from app.tools.chest.decoding import GeneratedTokens, SpecialIds, embedded_inputs, generate_tokens
@@ -42,22 +43,7 @@ SYSTEM = "You are a helpful assistant."
 IMAGE, IMAGE_END, IMAGE_PAD = "<|img|>", "<|/img|>", "<|imgpad|>"
 _BRACKETS = ("<|ref|>", "<|/ref|>", "<|box|>", "<|/box|>", "<|quad|>", "<|/quad|>")
 _SPECIAL = (IMAGE, IMAGE_END, IMAGE_PAD, *_BRACKETS, *(f"<|coord_{n}|>" for n in range(10)))
-_PHI_KEYS = (
-    "vocab_size",
-    "hidden_size",
-    "intermediate_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "num_key_value_heads",
-    "hidden_act",
-    "max_position_embeddings",
-    "layer_norm_eps",
-    "qk_layernorm",
-    "rope_theta",
-    "rope_scaling",
-    "partial_rotary_factor",
-    "tie_word_embeddings",
-)
+_PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chexagent")["phi_keys"])
 
 
 class Visual(nn.Module):

@@ -13,6 +13,7 @@ from pydantic import Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
+from app.paths import shipped_table
 from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
@@ -20,47 +21,13 @@ from app.tools.chest.model_results import call_model, model_metadata, required_m
 from app.tools.chest.organs import name_key
 from app.tools.files import plain
 
-LABELS = (
-    "Atelectasis",
-    "Consolidation",
-    "Infiltration",
-    "Pneumothorax",
-    "Edema",
-    "Emphysema",
-    "Fibrosis",
-    "Effusion",
-    "Pneumonia",
-    "Pleural_Thickening",
-    "Cardiomegaly",
-    "Nodule",
-    "Mass",
-    "Hernia",
-    "Lung Lesion",
-    "Fracture",
-    "Lung Opacity",
-    "Enlarged Cardiomediastinum",
-)
+LABELS: tuple[str, ...] = tuple(shipped_table("chest_labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
 
-_OTHER_NAMES = {
-    "pleuraleffusion": "Effusion",
-    "oedema": "Edema",
-    "pulmonaryedema": "Edema",
-    "pulmonaryoedema": "Edema",
-    "lungedema": "Edema",
-    "infiltrate": "Infiltration",
-    "collapse": "Atelectasis",
-    "enlargedheart": "Cardiomegaly",
-    "heartenlargement": "Cardiomegaly",
-    "opacity": "Lung Opacity",
-    "lesion": "Lung Lesion",
-    "hiatalhernia": "Hernia",
-    "pleuralthickening": "Pleural_Thickening",
-    "widemediastinum": "Enlarged Cardiomediastinum",
-}
+_OTHER_NAMES: dict[str, str] = shipped_table("chest_labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
@@ -168,11 +135,11 @@ _TIMEOUT_S = 110.0
 class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     labels: list[str] | None = Field(
         default=None,
-        description="Labels that the question is about, at most 6: for each a heatmap of where the "
-        "model looked is drawn, and how far its score moves with small changes of the picture.",
+        description="At most 6 that the question is about: for each a heatmap of where the model "
+        "looked is drawn.",
     )
 
 
@@ -189,8 +156,8 @@ SPEC = ToolSpec(
         "Atelectasis, Consolidation, Infiltration, Pneumothorax, Edema, Emphysema, Fibrosis, "
         "Effusion, Pneumonia, Pleural_Thickening, Cardiomegaly, Nodule, Mass, Hernia, Lung Lesion, "
         "Fracture, Lung Opacity, Enlarged Cardiomediastinum. 0.5 is each label's operating point: "
-        "the scores are not probabilities. With labels it draws where the model looked for them, "
-        "which is no outline of a disease. Needs installed weights."
+        "the scores are not probabilities. A heatmap does not outline a disease. Needs installed "
+        "weights."
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,

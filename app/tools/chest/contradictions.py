@@ -116,6 +116,8 @@ _DISAGREES = re.compile(
     r"^\s*no\b|\bdisagree\b|\b(?:do|does|would|can)\s*(?:not|n.t)\s+(?:fully\s+)?agree\b",
     re.IGNORECASE,
 )
+_SCORED = re.compile(r"\b(?:scor\w+|below|under|operating|threshold|cutoff)\b", re.IGNORECASE)
+"""Words of sentences that tell a figure, and judge nothing."""
 _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 
@@ -162,6 +164,20 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
                 found.append(Disagreement(topic, tuple(sides)))
                 break
     return [*found, *_refused_agreements(results), *_wrong_sides(results)]
+
+
+def contradicts(sentence: str, result: CallResult) -> str | None:
+    """Return what a result says against a model's sentence, as `PackPlan.contradicts`."""
+    read = _CLAIM_READERS.get(result.tool)
+    if read is None or _SCORED.search(sentence):
+        return None
+    agrees: str | None = None
+    for name, present, words in read(result):
+        said = read_text(sentence, next(topic for topic in TOPICS if topic.name == name))
+        if said is not None and said[0] is not present:
+            return words
+        agrees = agrees if said is None else ""
+    return agrees
 
 
 def _latest_calls(results: Sequence[CallResult]) -> list[int]:

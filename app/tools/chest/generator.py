@@ -78,10 +78,10 @@ class GeneratorInput(ToolInput):
     prompt: str = Field(
         min_length=1,
         max_length=2000,
-        description="What the radiograph is to show, in the words of a report.",
+        description="In the words of a report.",
     )
     height: int = Field(
-        default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Rows of the image."
+        default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Rows."
     )
     width: int = Field(
         default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Columns."
@@ -96,8 +96,7 @@ class GeneratorInput(ToolInput):
         default=None,
         ge=0,
         le=_MAX_SEED,
-        description="The same seed, words and sizes give the same image again; by chance when left "
-        "out, and told.",
+        description="To get the same image again; by chance when left out, and told.",
     )
 
 

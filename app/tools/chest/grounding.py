@@ -53,9 +53,7 @@ _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
 class GroundingInput(ToolInput):
     """Arguments of `xray_phrase_grounding`."""
 
-    image_path: str = Field(
-        description="The frontal chest radiograph: the app's image id or its path."
-    )
+    image_path: str = Field(description="The image id or path.")
     phrase: str = Field(
         min_length=1,
         max_length=500,
@@ -135,7 +133,7 @@ class XRayPhraseGrounding:
         }
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
-        predictions, boxes, doubts = _predictions(answer, shown, phrase)
+        predictions, boxes, doubts = located_phrases(answer, shown, phrase)
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
         title = model.card.title
         picture = _picture(snapshot, boxes, title, context)
@@ -163,8 +161,9 @@ class XRayPhraseGrounding:
             f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
             f"grounding-{context.call_id}",
         )
+        sought = f"Looked for: “{phrase}”"
         shown_picture = (
-            (Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref),)
+            (Artifact(picture, "image", "Phrase grounding", sought, snapshot.ref),)
             if picture
             else ()
         )
@@ -182,7 +181,7 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
-def _predictions(
+def located_phrases(
     answer: Mapping[str, Any], shown: ModelInput, phrase: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Box]], list[str]]:
     """Return the output's predictions, their labelled boxes in original pixels, and warnings."""

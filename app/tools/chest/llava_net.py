@@ -288,7 +288,7 @@ def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     else:
         red, green, blue = (int(255 * part) for part in mean)
         square = Image.new("RGB", (side, side), (red, green, blue))
-    # If the difference is odd, the original shifts the image by half a pixel at random.
+    # The original shifts the image by one pixel more at random.
     square.paste(image, ((side - width) // 2, (side - height) // 2))
     return square.convert("RGB")
 

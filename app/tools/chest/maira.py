@@ -1,4 +1,4 @@
-"""MAIRA-2, which locates a phrase on a frontal chest radiograph (torch; model process only).
+"""MAIRA-2, which locates a phrase on a frontal film or drafts findings (model process only).
 
 The network is built here from the published weights (microsoft/maira-2). If a folder has another
 layout, the program in that folder is run instead, with the user's consent.
@@ -7,6 +7,7 @@ layout, the program in that folder is run instead, with the user's consent.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from transformers import (
 from transformers.activations import ACT2FN
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 
+from app.paths import resources_dir
 from app.tools.api import Progress
 from app.tools.chest import published_programs
 from app.tools.chest.boxes import (
@@ -58,10 +60,10 @@ from app.tools.model_process.serving import Work, serve
 
 IMAGE = "<image>"
 _BEFORE = "Given the current frontal image"
-_ASK = (
-    " Repeat the following finding as a grounded phrase with bounding boxes indicating all "
-    "locations where it can be seen in the given chest X-ray image. Finding: "
+_ASK: dict[str, str] = tomllib.loads(
+    (resources_dir() / "prompts" / "maira.toml").read_text("utf-8")
 )
+"""The published words that follow an image: "phrase", "report", "boxes" (in a report)."""
 _NOT_CONFIG = ("architectures", "model_type", "torch_dtype", "dtype", "_name_or_path")
 _RENAMED = (
     # Left: names of DINOv2's attention weights before transformers 5.
@@ -107,12 +109,19 @@ class Maira:
         picture = Image.fromarray(stretch_levels(grey))
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
-    def prompt(self, phrase: str) -> str:
-        """Return a phrase's prompt in the model's conversation format, with one `<image>`."""
+    def prompt(self, phrase: str, *, grounded: bool = False) -> str:
+        """Return a prompt in the model's conversation format, with one `<image>`.
+
+        It asks where `phrase` is; or, if that is "", for the findings of a report, `grounded` or
+        not, in the published words for an image without lateral, prior and clinical information.
+        """
+        before = _BEFORE if phrase else f"{_BEFORE} only"
+        boxes = _ASK["boxes"] if grounded else ""
+        after = _ASK["phrase" if phrase else "report"].format(phrase=phrase, boxes=boxes)
         content = [
-            {"index": None, "text": _BEFORE, "type": "text"},
+            {"index": None, "text": before, "type": "text"},
             {"index": 0, "text": None, "type": "image"},
-            {"index": None, "text": f"{_ASK}{phrase}", "type": "text"},
+            {"index": None, "text": after, "type": "text"},
         ]
         return str(
             self.tokenizer.apply_chat_template(
@@ -120,7 +129,7 @@ class Maira:
             )
         )
 
-    def embed(self, phrase: str, grey: NDArray[np.uint8]) -> Tensor:
+    def embed(self, phrase: str, grey: NDArray[np.uint8], *, grounded: bool = False) -> Tensor:
         """Return the prompt's embeddings [1, tokens, width].
 
         The image's features are in the place of `<image>`.
@@ -129,7 +138,7 @@ class Maira:
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
         seen = self.projector(self.tower(pixels).feature_maps[-1][:, 1:])
-        before, _, after = self.prompt(phrase).partition(IMAGE)
+        before, _, after = self.prompt(phrase, grounded=grounded).partition(IMAGE)
         text = before + IMAGE * seen.shape[1] + after
         ids = torch.tensor([self.tokenizer(text)["input_ids"]], device=device)
         found = self.language.get_input_embeddings()(ids)
@@ -137,11 +146,11 @@ class Maira:
         return found
 
     def ask(
-        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
+        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
         """Return the parsed answer, its tokens (up to `most`), and the input's [rows, columns]."""
         with torch.inference_mode():
-            inputs = embedded_inputs(self.embed(phrase, grey))
+            inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
         written = generate_tokens(self.language, inputs, end, work, most=most)
         text = self.tokenizer.decode(written.ids, skip_special_tokens=True)
@@ -241,12 +250,22 @@ class Published:
         self.model = published_programs.load_model_with_program(AutoModelForCausalLM, folder, work)
 
     def ask(
-        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
+        self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Locate a phrase on an image; see `Maira.ask`."""
-        given = self.processor.format_and_preprocess_phrase_grounding_input(
-            frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
-        )
+        """Locate a phrase on an image, or write its findings; see `Maira.ask`."""
+        if phrase:
+            given = self.processor.format_and_preprocess_phrase_grounding_input(
+                frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
+            )
+        else:
+            lacking = ("current_lateral", "prior_frontal", "prior_report")
+            told = ("indication", "technique", "comparison")
+            given = self.processor.format_and_preprocess_reporting_input(
+                current_frontal=rgb(grey),
+                get_grounding=grounded,
+                return_tensors="pt",
+                **dict.fromkeys((*lacking, *told)),
+            )
         given = {key: value.to(self.model.device) for key, value in given.items()}
         given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
         end = SpecialIds.of(int(self.processor.tokenizer.eos_token_id))
@@ -276,10 +295,10 @@ class Published:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Locate a phrase on an image.
+    """Locate a phrase on an image, or write the findings of a report on it.
 
-    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" and
-    "max_new_tokens".
+    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" or
+    "grounded" (see `Maira.prompt`) and "max_new_tokens".
 
     Returns:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
@@ -289,11 +308,12 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         the keys that `serve` adds.
     """
     grey: NDArray[np.uint8] = payload["grey"]
-    phrase, most = str(payload["phrase"]), int(payload["max_new_tokens"])
+    phrase, most = str(payload.get("phrase", "")), int(payload["max_new_tokens"])
+    grounded = bool(payload.get("grounded"))
 
     def work_with(model: Maira | Published, work: Work) -> dict[str, Any]:
         work.progress(0.2, "Looking at the image")
-        reading, written, size = model.ask(grey, phrase, most, work)
+        reading, written, size = model.ask(grey, phrase, most, work, grounded=grounded)
         seen = model.seen(*grey.shape)
         return {
             "groups": [

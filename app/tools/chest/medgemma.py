@@ -1,11 +1,32 @@
-"""The tool `medgemma_qa`: MedGemma 4B answers a question, with or without images."""
+"""The tool `medgemma_qa`: MedGemma answers a question about images, or without, and marks boxes."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from app.tools.api import ToolContext, ToolInput, ToolResult, ToolSpec
-from app.tools.chest.model_results import needs_of, numbered_warnings, required_model
+from app.tools.api import (
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.chest import image_suitability
+from app.tools.chest.grounding import COORDINATES, Prediction, located_phrases
+from app.tools.chest.grounding import NOTE as BOX_NOTE
+from app.tools.chest.model_pictures import ModelInput
+from app.tools.chest.model_results import (
+    call_model,
+    check_text,
+    labelled_findings,
+    model_metadata,
+    needs_of,
+    numbered_warnings,
+    required_model,
+    with_warnings,
+)
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
     MOST_TOKENS,
@@ -14,11 +35,17 @@ from app.tools.chest.question_answering import (
     model_picture,
     multi_image_warnings,
 )
+from app.tools.files import plain
+from app.tools.models.cards import card
+from app.tools.models.store import ModelStore
 
 MODEL = "medgemma-4b-it"
+NEWER = "medgemma-1.5-4b-it"
+"""The card of MedGemma 1.5, which is used if it is installed; boxes need it."""
 MOST_IMAGES = 8
 _FEATURE = "MedGemma"
 _PACKAGES = ("torch", "torchvision", "transformers")
+_BOX_TOKENS = 1000  # as in the published example: it reasons before it writes the boxes
 _ENTRY = "app.tools.chest.medgemma_net:entry"
 
 
@@ -33,15 +60,21 @@ class MedGemmaInput(ToolInput):
         "model is shown them as Image 1, Image 2, ... Leave it out for a question of general "
         "medical knowledge.",
     )
+    locate: bool = Field(
+        default=False,
+        description="Whether to mark what the question asks for by boxes: 'Where is the right "
+        "clavicle?' One frontal chest radiograph, with MedGemma 1.5.",
+    )
     max_new_tokens: int = Field(
         default=512, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."
     )
 
 
 class MedGemmaOutput(BaseModel):
-    """Output of `medgemma_qa`: the answer in the model's words."""
+    """Output of `medgemma_qa`: the answer in the model's words; boxes if they were asked for."""
 
     answer: str
+    predictions: list[Prediction] | None = None
 
 
 SPEC = ToolSpec(
@@ -50,14 +83,14 @@ SPEC = ToolSpec(
     icon="message-square",
     description=(
         "MedGemma (4B, Google) answers a question about one or several medical images, or a "
-        "general medical question without one. It was trained on chest radiographs, skin, eye and "
-        "tissue images besides text; it was not made for comparing films, for CT or MR volumes, "
-        "nor for longer conversations. A second opinion, not a finding. Needs installed weights "
-        "and Google's terms accepted."
+        "general medical question without one. Version 1.5, where it is installed, also compares a "
+        "chest radiograph with an earlier one and marks structures by boxes. Not for CT or MR "
+        "volumes, nor for longer conversations. A second opinion, not a finding. Needs installed "
+        "weights and Google's terms accepted."
     ),
     Input=MedGemmaInput,
     Output=MedGemmaOutput,
-    needs=needs_of(MODEL, _PACKAGES),
+    needs=(*needs_of(MODEL, _PACKAGES), Need("weights", NEWER, optional=True)),
     timeout_s=TIMEOUT_S,
     pack="chest",
     phrases=("medgemma", "med gemma"),
@@ -75,11 +108,61 @@ class MedGemma:
         if names:
             context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in names]
+        if args.locate:
+            return _locate(args, snapshots, context)
         images = [model_picture(snapshot, _FEATURE) for snapshot in snapshots]
-        model = required_model(MODEL, _FEATURE, _PACKAGES, context)
+        model = required_model(_version(context), _FEATURE, _PACKAGES, context)
         warnings = numbered_warnings([image.warnings for image in images])
         warnings += multi_image_warnings(snapshots)
-        if len(images) > 1:
+        if len(images) > 1 and model.card.name == MODEL:
             warnings.append("MedGemma's authors measured it on single images only")
         pixels = {"images": [image.pixels for image in images]}
         return answer_question(_ENTRY, model, args.model_dump(), pixels, warnings, context)
+
+
+def _version(context: ToolContext) -> str:
+    """Return the card of the newest installed version, with accepted terms if there is one."""
+    store = ModelStore(context.models_dir)
+    there = [model for name in (NEWER, MODEL) if (model := store.find(card(name)))]
+    there.sort(key=lambda model: not model.accepted)
+    return there[0].card.name if there else MODEL
+
+
+def _locate(
+    args: MedGemmaInput, snapshots: list[ImageSnapshot], context: ToolContext
+) -> ToolResult:
+    """Mark what a question asks for by boxes on a frontal chest radiograph."""
+    if len(snapshots) != 1:
+        raise ToolRetry("boxes are drawn on one image", remedy="Name one image in image_paths.")
+    (snapshot,) = snapshots
+    admission = image_suitability.admit(snapshot, context, needs=(NEWER,))
+    model = required_model(NEWER, _FEATURE, _PACKAGES, context)
+    shown = ModelInput.of(snapshot)
+    most = max(args.max_new_tokens, _BOX_TOKENS)
+    given = {"question": args.question, "images": [shown.pixels], "locate": True, "most": most}
+    answer = call_model(_ENTRY, model, given, context, TIMEOUT_S - 10)
+    predictions, boxes, doubts = located_phrases(answer, shown, args.question)
+    written = check_text(answer)
+    about = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
+    if written.text:
+        about += written.faults
+    marked = f"{len(boxes)} {'box' if len(boxes) == 1 else 'boxes'} on the image."
+    metadata = {
+        **args.model_dump(),
+        **model_metadata(model, answer),
+        "coordinates": COORDINATES,
+        "note": BOX_NOTE,
+        "warnings": about,
+        "status": "completed" if boxes else "completed_no_finding",
+    }
+    title = model.card.title
+    findings = labelled_findings(
+        boxes,
+        snapshot.ref,
+        context.provenance(SPEC, title, model.sha256),
+        f"{title} marked this. A model's box, not for diagnosis.",
+        f"medgemma-{context.call_id}",
+    )
+    summary = with_warnings(f"{title} answers: {written.text} {marked} {BOX_NOTE}", about)
+    output = {"answer": written.text or marked, "predictions": predictions}
+    return ToolResult(summary, plain(output), plain(metadata), findings)

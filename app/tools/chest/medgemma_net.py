@@ -1,4 +1,4 @@
-"""MedGemma 4B, which answers questions with any number of images (torch; model process only).
+"""MedGemma 4B and 1.5: answers about any number of images (torch; model process only).
 
 Prompt and preprocessing are the folder's own: its chat template, and `Gemma3Processor`, which
 resamples each image to 896 x 896 pixels. The system instructions are those of the published
@@ -23,7 +23,9 @@ from transformers import (
     GenerationConfig,
 )
 
+from app.paths import resources_dir
 from app.tools.api import Progress, ToolFailed
+from app.tools.chest.boxes import padded_square, read_medgemma
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
 from app.tools.chest.published_weights import (
     check_weights,
@@ -36,6 +38,7 @@ from app.tools.model_process.serving import Work, serve
 
 WITH_IMAGE = "You are an expert radiologist."
 WITHOUT_IMAGE = "You are a helpful medical assistant."
+_THOUGHT, _THOUGHT_END = "<unused94>", "<unused95>"
 _LIMIT = 8192
 """Maximum tokens of prompt and answer: enough for eight images of 256 tokens each."""
 
@@ -75,7 +78,7 @@ def _processor(path: Path) -> Any:
         raise ToolFailed(
             "MedGemma's processor or vocabulary cannot be loaded",
             subject=path.name,
-            remedy="Install google/medgemma-4b-it again, with all of its files.",
+            remedy="Install it again, with all of its files.",
             detail=f"{type(error).__name__}: {error}"[:2000],
         ) from error
 
@@ -91,8 +94,24 @@ def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
     return SpecialIds(tuple(known), tokenizer.pad_token_id)
 
 
-def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the conversation for the chat template; two or more images are numbered."""
+def pad_to_square(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return an image in the middle of a black square, as `boxes.padded_square` describes it."""
+    rows, columns = pixels.shape[:2]
+    seen = padded_square(rows, columns)
+    left, top = -int(seen.left), -int(seen.top)
+    margins = [(top, int(seen.bottom) - rows), (left, int(seen.right) - columns), (0, 0)]
+    return np.pad(pixels, margins[: pixels.ndim])
+
+
+def messages(question: str, images: Sequence[Any], *, locate: bool = False) -> list[dict[str, Any]]:
+    """Return the conversation for the chat template; two or more images are numbered.
+
+    To `locate` something, the words of MedGemma 1.5's published example for boxes are used.
+    """
+    if locate:
+        asked = (resources_dir() / "prompts" / "medgemma_boxes.txt").read_text("utf-8").strip()
+        told = {"type": "text", "text": asked.replace("QUESTION", question)}
+        return [{"role": "user", "content": [{"type": "image", "image": images[0]}, told]}]
     content: list[dict[str, Any]] = [{"type": "text", "text": question}]
     for number, image in enumerate(images, 1):
         if len(images) > 1:
@@ -106,7 +125,7 @@ def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def prepare_inputs(
-    gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
+    gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]], *, locate: bool = False
 ) -> dict[str, Any]:
     """Return the model's inputs: input_ids, attention_mask and, with images, pixel_values.
 
@@ -114,7 +133,8 @@ def prepare_inputs(
     removed.
     """
     asked = remove_control_signs(question, _control_tokens(gemma.processor.tokenizer))
-    talk = messages(asked, [rgb(image) for image in pixels])
+    shown = [pad_to_square(image) if locate else image for image in pixels]
+    talk = messages(asked, [rgb(image) for image in shown], locate=locate)
     return dict(
         gemma.processor.apply_chat_template(
             talk, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
@@ -132,7 +152,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question, about images if any are given.
 
     `payload` and the returned dict are as for `llava_net.entry`, but `payload` has "images", a list
-    of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels".
+    of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels"; with "locate", boxes are
+    asked for on the one image, and the dict also has the keys of `maira.entry` for boxes.
 
     Raises:
         ToolRetry: The question is too long.
@@ -140,7 +161,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking" if payload["images"] else "Reading the question")
-        given = prepare_inputs(gemma, str(payload["question"]), payload["images"])
+        images, locate = payload["images"], bool(payload.get("locate"))
+        given = prepare_inputs(gemma, str(payload["question"]), images, locate=locate)
         most = tokens_left(
             given["input_ids"].shape[1],
             _LIMIT,
@@ -156,10 +178,32 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             if isinstance(value, torch.Tensor)
         }
         tokens = generate_tokens(gemma.model, inputs, gemma.ids, doing, most=most)
-        text = gemma.processor.tokenizer.decode(tokens.ids, skip_special_tokens=True)
-        return {"text": text, "finished": tokens.finished, "most": most}
+        tokenizer = gemma.processor.tokenizer
+        text = tokenizer.decode(without_thoughts(tokenizer, tokens.ids), skip_special_tokens=True)
+        answer = {"text": text, "finished": tokens.finished, "most": most}
+        return {**answer, **_boxes(text, *images[0].shape[:2])} if locate else answer
 
     return serve(payload, progress, load=load, work=work)
+
+
+def without_thoughts(tokenizer: Any, ids: list[int]) -> list[int]:
+    """Return an answer without the thoughts that MedGemma 1.5 may write before it."""
+    begin, end = (tokenizer.convert_tokens_to_ids(mark) for mark in (_THOUGHT, _THOUGHT_END))
+    known = {begin, end}.isdisjoint((None, tokenizer.unk_token_id))
+    if known and end in ids:
+        return ids[ids.index(end) + 1 :]
+    return [] if known and begin in ids else ids
+
+
+def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
+    found, seen = read_medgemma(text), padded_square(rows, columns)
+    return {
+        "text": found.text,
+        "groups": [[group.phrase, [list(box) for box in group.boxes]] for group in found.groups],
+        "refused": list(found.refused),
+        "seen": [seen.left, seen.top, seen.right, seen.bottom],
+        "cut": False,
+    }
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:

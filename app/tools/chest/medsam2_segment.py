@@ -182,7 +182,7 @@ _TIMEOUT_S = 170.0
 class MedSam2Input(ToolInput):
     """Arguments of `medsam2_segment`."""
 
-    image_path: str = Field(description="The image: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     box: list[float] | None = Field(
         default=None,
         min_length=4,
@@ -365,7 +365,8 @@ def _finding(
         units="",
         provenance=context.provenance(SPEC, model.card.title, model.sha256),
         description=f"{name}: {area_text(figures, 2)}; the model's own score "
-        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis.",
+        f"{figures['score']:.2f}. Outline of what was marked, by a model, not for diagnosis; its "
+        "name is the assistant's.",
         group=f"medsam2-{context.call_id}",
     )
 

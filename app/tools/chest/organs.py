@@ -6,52 +6,19 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from app.paths import shipped_table
 from app.tools.api import ToolRetry
 
 EMBEDDED = ("Right Lung", "Left Lung", "Heart")
 """Structures of the embedded network; its heart is the cardiac silhouette."""
 
-ALL = (
-    "Left Clavicle",
-    "Right Clavicle",
-    "Left Scapula",
-    "Right Scapula",
-    "Left Lung",
-    "Right Lung",
-    "Left Hilus Pulmonis",
-    "Right Hilus Pulmonis",
-    "Heart",
-    "Aorta",
-    "Facies Diaphragmatica",
-    "Mediastinum",
-    "Weasand",
-    "Spine",
-)
+ALL: tuple[str, ...] = tuple(shipped_table("chest_structures")["all"])
 """The 14 structures of ChestX-Det, in the order of the network's channels."""
 
 COLOURED = (*EMBEDDED, *(name for name in ALL if name not in EMBEDDED))
 """The structures in the order of their fixed colours, on the canvas and in pictures."""
 
-_OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "lung": ("Left Lung", "Right Lung"),
-    "lungs": ("Left Lung", "Right Lung"),
-    "bothlungs": ("Left Lung", "Right Lung"),
-    "clavicles": ("Left Clavicle", "Right Clavicle"),
-    "leftcollarbone": ("Left Clavicle",),
-    "rightcollarbone": ("Right Clavicle",),
-    "scapulae": ("Left Scapula", "Right Scapula"),
-    "lefthilum": ("Left Hilus Pulmonis",),
-    "righthilum": ("Right Hilus Pulmonis",),
-    "lefthilus": ("Left Hilus Pulmonis",),
-    "righthilus": ("Right Hilus Pulmonis",),
-    "hila": ("Left Hilus Pulmonis", "Right Hilus Pulmonis"),
-    "cardiacsilhouette": ("Heart",),
-    "diaphragm": ("Facies Diaphragmatica",),
-    "esophagus": ("Weasand",),
-    "oesophagus": ("Weasand",),
-    "spinalcord": ("Spine",),
-    "vertebralcolumn": ("Spine",),
-}
+_OTHER_NAMES: dict[str, list[str]] = shipped_table("chest_structures")["other_names"]
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:

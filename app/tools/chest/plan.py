@@ -18,6 +18,7 @@ from app.tools.chest.contradictions import (
     REPORT,
     SEGMENTATION,
     TEXTS,
+    contradicts,
     disagreements,
 )
 from app.tools.chest.result_wording import WORDINGS, phrase_to_locate, unanswered
@@ -473,6 +474,7 @@ PLAN = PackPlan(
     wordings=WORDINGS,
     unanswered=unanswered,
     disagreements=disagreements,
+    contradicts=contradicts,
     caveats=(
         "mirrored",
         "looks like a lateral view",

@@ -129,11 +129,17 @@ def _ratio(output: Data, metadata: Data) -> list[Sentence]:
 
 
 def _report(output: Data, metadata: Data) -> list[Sentence]:
+    models = metadata.get("models") or {}
     lines = [
-        Sentence(f"{key.capitalize()} (model's text): “{one_line(value, _TEXT_LIMIT)}”.")
+        Sentence(
+            f"{key.capitalize()} in the words of {models.get(key, 'the model')}: "
+            f"“{one_line(value, _TEXT_LIMIT)}”."
+        )
         for key, value in output.items()
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]
+    if marked := len(metadata.get("located") or ()):
+        lines.append(Sentence(f"{marked} of its sentences are marked by boxes on the image."))
     note = "Draft by a model, unchecked."
     return [*lines, Sentence(note, cites=False)] if lines else []
 

@@ -29,12 +29,11 @@ from app.tools.models.store import InstalledModel, ModelStore
 class SegmentationInput(ToolInput):
     """Arguments of `chest_xray_segmentation`."""
 
-    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    image_path: str = Field(description="The image id or path.")
     organs: list[str] | None = Field(
         default=None,
-        description="Structures to segment; all that can be had when left out. Known: "
-        + ", ".join(organs.ALL)
-        + ".",
+        description="All that can be had when left out. Facies Diaphragmatica is the diaphragm, "
+        "Weasand the oesophagus. Known: " + ", ".join(organs.ALL) + ".",
     )
 
 
@@ -68,12 +67,10 @@ SPEC = ToolSpec(
     labels=organs.COLOURED,
     description=(
         "Segments structures of a frontal chest radiograph (PA or AP) and draws them on the "
-        "image. Always available: Right Lung, Left Lung, Heart (the cardiac silhouette). With "
-        "PSPNet's weights installed also clavicles, scapulae, hila, aorta, diaphragm (Facies "
-        "Diaphragmatica), mediastinum, oesophagus (Weasand) and spine. Returns for each area, "
-        "centroid, box, size, intensity and the model's confidence, and segmentation_image_path, "
-        "a picture of the masks. It finds anatomy, not disease. Laterals, CT and ultrasound are "
-        "refused."
+        "image. Right Lung, Left Lung and Heart (the cardiac silhouette) are always available, the "
+        "others with PSPNet's weights. Returns for each area, centroid, box, size, intensity and "
+        "confidence, and segmentation_image_path, a picture of the masks. It finds anatomy, not "
+        "disease."
     ),
     Input=SegmentationInput,
     Output=SegmentationOutput,

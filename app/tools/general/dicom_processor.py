@@ -35,7 +35,7 @@ _ACQUISITION = (
 class DicomProcessorInput(ToolInput):
     """Arguments of `dicom_processor`."""
 
-    dicom_path: str = Field(description="The DICOM image: the app's image id or its path.")
+    dicom_path: str = Field(description="The image id or path.")
     window_center: float | None = Field(
         default=None,
         description="Window centre after rescale (HU on CT); the shown one if left out.",

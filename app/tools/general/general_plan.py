@@ -138,7 +138,7 @@ def _fact(key: str, data: Data) -> str:
 def _shown(output: Data, metadata: Data) -> list[Sentence]:
     del output
     title = metadata.get("title")
-    named = f": “{one_line(str(title), 80)}”" if title else ""
+    named = f", titled “{one_line(str(title), 80)}” by the assistant" if title else ""
     return [Sentence(f"Shown in a pane{named}.")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.space.geometry import edge_letters
+from app.paths import shipped_table
 from app.tools.api import (
     Approval,
     Artifact,
@@ -30,29 +32,7 @@ NO_COLORMAP = ("rgb", "gray", "grey")
 
 # Evenly spaced colours of matplotlib's published maps (CC0), linear in between: matplotlib itself
 # would be a large dependency for seven tables.
-_ANCHORS: dict[str, tuple[int, ...]] = {
-    "viridis": (
-        0x440154, 0x472C7A, 0x3B518B, 0x2C718E, 0x21908D, 0x27AD81, 0x5CC863, 0xAADC32, 0xFDE725,
-    ),
-    "plasma": (
-        0x0D0887, 0x4B03A1, 0x7D03A8, 0xA82296, 0xCB4679, 0xE56B5D, 0xF89441, 0xFDC328, 0xF0F921,
-    ),
-    "inferno": (
-        0x000004, 0x1F0C48, 0x550F6D, 0x88226A, 0xBA3655, 0xE35933, 0xF98C0A, 0xF9C932, 0xFCFFA4,
-    ),
-    "magma": (
-        0x000004, 0x1C1044, 0x4F127B, 0x812581, 0xB5367A, 0xE55064, 0xFB8761, 0xFEC287, 0xFCFDBF,
-    ),
-    "jet": (
-        0x000080, 0x0000FF, 0x0080FF, 0x00FFFF, 0x80FF80, 0xFFFF00, 0xFF8000, 0xFF0000, 0x800000,
-    ),
-    "hot": (
-        0x0B0000, 0x600000, 0xB60000, 0xFF0C00, 0xFF6100, 0xFFB700, 0xFFFF12, 0xFFFF92, 0xFFFFFF,
-    ),
-    "bone": (
-        0x000000, 0x1C1C27, 0x38384E, 0x555575, 0x707C8F, 0x8CA0A8, 0xA7C3C3, 0xD3E1E1, 0xFFFFFF,
-    ),
-}  # fmt: skip
+_ANCHORS: dict[str, list[int]] = shipped_table("matplotlib_maps")
 
 COLORMAPS = ("rgb", "gray", *_ANCHORS)
 """Names of colour maps that can be requested; all but "rgb" also reversed, with "_r" appended."""
@@ -79,7 +59,7 @@ def colormap_table(name: str) -> Table | None:
     return made
 
 
-def _spread(anchors: tuple[int, ...]) -> Table:
+def _spread(anchors: Sequence[int]) -> Table:
     points = np.linspace(0, 255, len(anchors))
     levels = np.arange(256)
     channels = [
@@ -97,16 +77,16 @@ _MAX_DESCRIPTION = 2000
 class ImageVisualizerInput(ToolInput):
     """Arguments of `image_visualizer`."""
 
-    image_path: str = Field(description="The image: the app's image id or a path a tool returned.")
+    image_path: str = Field(description="The image id or path.")
     title: str | None = Field(default=None, description="Shown above it.")
     description: str | None = Field(default=None, description="Shown below it.")
     figsize: tuple[float, float] | None = Field(
-        default=(10, 10), description="Width and height of the pane, as a proportion."
+        default=(10, 10), description="Proportions of the pane."
     )
     cmap: str | None = Field(
         default="rgb",
         description=f"Colour map for a grey image: {', '.join(COLORMAPS)}, or one with _r "
-        "behind it to reverse it. Colour images stay as they are.",
+        "behind it to reverse it.",
     )
 
 
@@ -121,8 +101,8 @@ SPEC = ToolSpec(
     title="Show image",
     icon="image",
     description=(
-        "Shows an image to the user in a pane of the viewer, with an optional title, description "
-        "and colour map. Use it for pictures that other tools made, e.g. segmentation_image_path."
+        "Shows an image to the user in a pane of the viewer. Use it for pictures that other tools "
+        "made, e.g. segmentation_image_path."
     ),
     Input=ImageVisualizerInput,
     Output=ImageVisualizerOutput,
@@ -170,8 +150,8 @@ class ImageVisualizer:
         shown = Artifact(
             path=path,
             role="show",
-            title=title or "Image",
-            description=description,
+            title=_quoted(title) or "Image",
+            description=_quoted(description),
             source=snapshot.ref if _same_matrix(snapshot) and not _stands_alone(snapshot) else None,
             options={
                 "figsize": list(figsize),
@@ -185,6 +165,11 @@ class ImageVisualizer:
             metadata=plain(metadata),
             artifacts=(shown,),
         )
+
+
+def _quoted(words: str) -> str:
+    """Return a caller's words so that nobody takes them for the program's; "" for none."""
+    return f"Assistant: \u201c{words}\u201d" if words else ""
 
 
 def _shown_file(snapshot: ImageSnapshot, context: ToolContext) -> Path:

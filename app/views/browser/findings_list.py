@@ -37,7 +37,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Point, Provenance
+from app.imaging.layers import LayerItem
 from app.imaging.types import ImageRef
 from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
@@ -47,8 +48,10 @@ from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import EmptyState, plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
+from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
 
+_FROM_FILE = "Labels from a file, laid over the image"
 _AI_NOTE = ("AI · not for diagnosis", THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
@@ -116,7 +119,7 @@ class FindingsDelegate(QStyledItemDelegate):
         font = ui_font(TYPE.caption, QFont.Weight.DemiBold)
         draw_line(painter, line, font, THEME.text_muted, row.maker)
         line.translate(0, 16)
-        note, ink = ("Not an AI result", THEME.text_muted) if row.by_hand else _AI_NOTE
+        note, ink = _AI_NOTE if not row.note else (row.note, THEME.text_muted)
         draw_line(painter, line, ui_font(TYPE.caption), ink, note)
         self._icons(painter, rect, row.visible)
 
@@ -132,7 +135,7 @@ class FindingsDelegate(QStyledItemDelegate):
         rect = option.rect
         eye, _delete = button_rects(rect)
         left = rect.left() + SPACE.l
-        tint = QColor(THEME.annotation_color(row.annotation.color))
+        tint = QColor(row.tint or THEME.annotation_color(row.annotation.color))
         swatch = QRectF(left, rect.center().y() - 5, 11, 11)
         painter.setPen(tint)
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
@@ -239,13 +242,17 @@ class FindingsList(QWidget):
     def toggle(self, finding_ids: list[str]) -> None:
         """Hide findings if any of them is visible, otherwise show them."""
         annotations = self._workspace.annotations
+        if labels := [_label_of(finding_id) for finding_id in finding_ids if "\0" in finding_id]:
+            self._workspace.layers.toggle_items(labels[0][0], [number for _, number in labels])
         found = [annotations.get(finding_id) for finding_id in finding_ids]
         visible = any(item.visible for item in found if item is not None)
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings as one undoable step."""
-        if finding_ids:
+        """Delete findings as one undoable step; of labels, all of their volume."""
+        if finding_ids and "\0" in finding_ids[0]:
+            self._workspace.lift(_label_of(finding_ids[0])[0])
+        elif finding_ids:
             self._workspace.annotations.remove(finding_ids)
             self.removed.emit(len(finding_ids))
 
@@ -306,7 +313,7 @@ class MakerRow:
     maker: str
     ids: tuple[str, ...]
     visible: bool
-    by_hand: bool = False  # the user drew them
+    note: str = ""  # who made them if no AI did
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +323,7 @@ class FindingRow:
     annotation: Annotation
     here: bool  # it belongs to the image that is shown
     frame: int = 0  # counted from 1: where the shown image has it; 0 where it does not
+    tint: str = ""  # of a label laid over the image: #rrggbb
 
     @property
     def finding(self) -> Finding:
@@ -367,6 +375,7 @@ class FindingsModel(QAbstractListModel):
         workspace.annotations.changed.connect(self._soon.start)
         workspace.viewport.frame_changed.connect(self._soon.start)
         workspace.studies.changed.connect(self._soon.start)
+        workspace.layers.changed.connect(self._soon.start)
         self.refresh()
 
     def close(self) -> None:
@@ -396,9 +405,15 @@ class FindingsModel(QAbstractListModel):
         rows: list[Row] = []
         for maker, members in groups.items():
             ids = tuple(item.finding.id for item in members)
-            by_hand = drawing.by_hand(members[0].finding)
-            rows.append(MakerRow(maker, ids, any(item.visible for item in members), by_hand))
+            note = "Not an AI result" if drawing.by_hand(members[0].finding) else ""
+            rows.append(MakerRow(maker, ids, any(item.visible for item in members), note))
             rows.extend(_row(item, shown) for item in members)
+        for entry in self._workspace.layers.entries:
+            if shown is not None and entry.laid:
+                labels = [_label_row(entry, item, shown) for item in entry.items]
+                ids = tuple(row.finding.id for row in labels)
+                seen = any(row.annotation.visible for row in labels)
+                rows += [MakerRow(entry.title, ids, seen, _FROM_FILE), *labels]
         return rows
 
     def _is_listed(self, uid: str) -> bool:
@@ -453,14 +468,38 @@ class FindingsModel(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled
 
 
+def _label_of(finding_id: str) -> tuple[str, int]:
+    """Return the layer and the number of the label that a row is about."""
+    key, _, number = finding_id.rpartition("\0")
+    return key, int(number)
+
+
 def _row(annotation: Annotation, shown: ImageRef | None) -> FindingRow:
     image = annotation.finding.image
     same = shown is not None and image.sop_instance_uid == shown.sop_instance_uid
     return FindingRow(annotation, image == shown, image.frame + 1 if same else 0)
 
 
+def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRow:
+    """Return the row of a label that is laid over the image."""
+    finding = Finding(
+        id=entry.label_id(item),
+        image=shown,
+        geometry=Point(0, 0),
+        label=item.label,
+        score=None,
+        units="ml",
+        provenance=Provenance(entry.title, "", "", "", "", "", ""),
+        value=item.volume_ml,
+        description=item.detail,
+    )
+    visible = entry.style.visible and item.number not in entry.style.hidden
+    tint = "#{:02x}{:02x}{:02x}".format(*item.color)
+    return FindingRow(Annotation(finding, 0, visible), here=True, tint=tint)
+
+
 def _tip(row: Row) -> str:
     if isinstance(row, MakerRow):
-        return row.maker if row.by_hand else f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
+        return row.maker if row.note else f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
     lines = [f"{row.title}  {row.value}".strip(), row.detail, wording.maker_text(row.finding)]
     return "\n".join(line for line in lines if line)

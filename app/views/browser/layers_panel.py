@@ -206,6 +206,8 @@ class LayersPanel(QWidget):
             menu.addAction("Show only this", lambda: layers.show_only(key, number))
         menu.addAction("Show all of this layer", lambda: layers.show_all(key))
         menu.addAction("Hide this layer", lambda: layers.set_visible(key, False))
+        if any(entry.key == key and entry.laid for entry in layers.entries):
+            menu.addAction("Remove this layer", lambda: self._workspace.lift(key))
         return menu
 
     def _make_item(self, entry: LayerEntry) -> QTreeWidgetItem:

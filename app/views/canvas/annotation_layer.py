@@ -10,7 +10,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding, Heatmap
+from app.imaging.findings import Finding, Geometry, Heatmap, Mask
 from app.imaging.types import ImageRef
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend, label_chips
@@ -42,7 +42,7 @@ class AnnotationLayer(QObject):
         self._background = background
         self._ref: ImageRef | None = None
         self._items: dict[str, AnnotationItem] = {}
-        self._shapes: dict[str, finding_shapes.Shape] = {}
+        self._shapes: dict[str, tuple[Geometry, finding_shapes.Shape]] = {}
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
         self._draft: Finding | None = None
@@ -123,9 +123,13 @@ class AnnotationLayer(QObject):
             item, finding = self._items.get(finding_id), annotation.finding
             if item is None:
                 self._add(annotation)
-            elif item.finding is not finding and finding_shapes.is_light(finding):
+            elif item.finding is not finding:
+                changed = item.finding.geometry is not finding.geometry
                 item.finding = finding
-                item.set_shape(finding_shapes.build(finding.geometry))
+                if finding is self._draft and isinstance(finding.geometry, Mask):
+                    item.set_shape(finding_shapes.bitmap(finding.geometry))
+                elif changed or finding_shapes.is_light(finding):
+                    self._shape(item)
         self._restyle()
 
     def _add(self, annotation: Annotation) -> None:
@@ -133,11 +137,15 @@ class AnnotationLayer(QObject):
         item = ITEMS[type(finding.geometry)](finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
+        self._shape(item)
+
+    def _shape(self, item: AnnotationItem) -> None:
+        """Give an item the shape of its finding; until a mask's is built, it keeps the last one."""
+        finding = item.finding
         known = self._shapes.get(finding.id)
-        if known is not None:
-            item.set_shape(known)
-            return
-        if finding_shapes.is_light(finding):
+        if known is not None and known[0] is finding.geometry:
+            item.set_shape(known[1])
+        elif finding_shapes.is_light(finding):
             item.set_shape(finding_shapes.build(finding.geometry))
         else:
             self._queue.append(finding)
@@ -145,31 +153,34 @@ class AnnotationLayer(QObject):
                 self._pause.start()
 
     def _build_next(self) -> None:
-        while self._queue and self._queue[0].id not in self._items:
-            self._queue.popleft()  # removed before its turn
+        while self._queue and self._is_gone(self._queue[0]):
+            self._queue.popleft()  # removed or changed before its turn
         if self._building or not self._queue:
             return
         finding = self._queue.popleft()
         self._building = True
         self._background.submit(
             partial(finding_shapes.build, finding.geometry),
-            partial(self._take_shape, finding.id),
-            partial(self._give_up, finding.id),
+            partial(self._take_shape, finding),
+            partial(self._give_up, finding),
         )
 
-    def _give_up(self, finding_id: str, _error: SightlineError) -> None:
-        self._take_shape(finding_id, finding_shapes.NOTHING)
+    def _is_gone(self, finding: Finding) -> bool:
+        item = self._items.get(finding.id)
+        return item is None or item.finding.geometry is not finding.geometry
 
-    def _take_shape(self, finding_id: str, shape: finding_shapes.Shape) -> None:
+    def _give_up(self, finding: Finding, _error: SightlineError) -> None:
+        self._take_shape(finding, finding_shapes.NOTHING)
+
+    def _take_shape(self, finding: Finding, shape: finding_shapes.Shape) -> None:
         self._building = False
         self._pause.start()
         # Kept by id so that hiding, scrolling away and undo do not build it again.
-        self._shapes[finding_id] = shape
+        self._shapes[finding.id] = finding.geometry, shape
         while len(self._shapes) > CACHED_SHAPES:
             del self._shapes[next(iter(self._shapes))]
-        item = self._items.get(finding_id)
-        if item is not None:
-            item.set_shape(shape)
+        if not self._is_gone(finding):
+            self._items[finding.id].set_shape(shape)
             self.changed.emit()
 
     # Labels, selection and hover

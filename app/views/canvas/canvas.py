@@ -40,6 +40,7 @@ from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
     Drag,
     FrameScroll,
+    brush_cursor,
     drag_of,
     dragged_window,
 )
@@ -295,6 +296,21 @@ class Canvas(ImageView):
         """Rotate the view clockwise by a number of quarter turns."""
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
+    def turn_or_resize(self, way: int) -> None:
+        """Make the brush larger (1) or smaller (-1); without a brush, rotate the view."""
+        if self._brushing:
+            self._resize_brush(way)
+        else:
+            self.rotate(way)
+
+    @property
+    def _brushing(self) -> bool:
+        return self.drawing_tool.tool == drawing.BRUSH
+
+    def _resize_brush(self, steps: float) -> None:
+        self.drawing_tool.resize_brush(steps)
+        self._show_cursor(None)
+
     def reset(self) -> None:
         """Fit the image; set window, inversion and turn as the file or presentation state says."""
         self._viewport_model.reset_display()
@@ -380,8 +396,8 @@ class Canvas(ImageView):
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         kind = drag_of(ev.button(), space=self._space)
         free = kind is Drag.WINDOW and self._press is None
-        at = ev.position()
-        if free and (self._take_label(at) or self.drawing_tool.press(at)):
+        at, erase = ev.position(), bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if free and (self._take_label(at) or self.drawing_tool.press(at, erase=erase)):
             kind = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
@@ -441,7 +457,8 @@ class Canvas(ImageView):
 
     def _take_label(self, position: QPointF) -> bool:
         """Start to drag the label at a position; return whether there is one."""
-        if self.drawing_tool.active or self.drawing_tool.over_point(position):
+        tool = self.drawing_tool
+        if tool.active or self._brushing or tool.over_point(position):
             return False
         label = self.overlay.chip_at(position)
         self._label = (label, position) if label else None
@@ -472,7 +489,9 @@ class Canvas(ImageView):
     def wheelEvent(self, ev: QWheelEvent) -> None:
         ev.accept()
         control = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if control or not self.scroller.scrollable:
+        if self._brushing and ev.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self._resize_brush((ev.angleDelta().y() or ev.angleDelta().x()) / 120)
+        elif control or not self.scroller.scrollable:
             self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         else:
             self.scroller.step(self._wheel.steps(ev.angleDelta().y()))
@@ -504,12 +523,16 @@ class Canvas(ImageView):
         super().focusOutEvent(event)
 
     def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
+        if self._brushing:
+            return None
         if self.drawing_tool.over_point(position):
             return Qt.CursorShape.SizeAllCursor
         return Qt.CursorShape.PointingHandCursor if hit else None
 
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
-        if shape is None and self.drawing_tool.tool:
+        if shape is None and self._brushing:
+            self.setCursor(brush_cursor(self.drawing_tool.radius * self.pixel_scale[0]))
+        elif shape is None and self.drawing_tool.tool:
             self.setCursor(Qt.CursorShape.CrossCursor)
         elif shape is None:
             self.unsetCursor()
@@ -551,11 +574,12 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Minus: lambda: canvas.zoom_by(1 / WHEEL_STEP),
         key.Key_H: lambda: canvas.flip(across=True),
         key.Key_V: lambda: canvas.flip(across=False),
-        key.Key_BracketLeft: lambda: canvas.rotate(-1),
-        key.Key_BracketRight: lambda: canvas.rotate(1),
+        key.Key_BracketLeft: lambda: canvas.turn_or_resize(-1),
+        key.Key_BracketRight: lambda: canvas.turn_or_resize(1),
         key.Key_L: lambda: measuring.set_tool(drawing.RULER),
         key.Key_B: lambda: measuring.set_tool(drawing.BOX),
         key.Key_M: lambda: measuring.set_tool(drawing.POINT),
+        key.Key_E: lambda: measuring.set_tool(drawing.BRUSH),
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }

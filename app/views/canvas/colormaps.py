@@ -8,18 +8,9 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 
-_STOPS: dict[str, tuple[tuple[float, int, int, int], ...]] = {
-    "hot": ((0.0, 11, 0, 0), (0.365, 255, 0, 0), (0.746, 255, 255, 0), (1.0, 255, 255, 255)),
-    "bone": ((0.0, 0, 0, 0), (0.375, 84, 84, 116), (0.75, 168, 200, 200), (1.0, 255, 255, 255)),
-    "jet": (
-        (0.0, 0, 0, 128),
-        (0.125, 0, 0, 255),
-        (0.375, 0, 255, 255),
-        (0.625, 255, 255, 0),
-        (0.875, 255, 0, 0),
-        (1.0, 128, 0, 0),
-    ),
-}
+from app.paths import shipped_table
+
+_STOPS: dict[str, list[list[float]]] = shipped_table("color_maps")
 """Maps that pyqtgraph offers only with matplotlib: (position 0..1, red, green, blue)."""
 
 _GRAY = {"", "gray", "grey", "rgb", "none", "greys_r", "binary_r"}

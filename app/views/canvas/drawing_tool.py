@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, Signal
 
-from app.imaging.findings import XY, Finding
+from app.imaging.findings import XY, Finding, Mask
 from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
@@ -16,6 +17,8 @@ from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
 GRAB = 9.0  # px on screen within which a point can be grabbed
+_BRUSH_STEP = 1.25
+_BRUSHES = (0.5, 200.0)  # least and largest radius
 
 
 class DrawingTool(QObject):
@@ -23,7 +26,11 @@ class DrawingTool(QObject):
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
-    points of existing drawings can be moved, and those of the selected finding of a tool.
+    points of existing drawings can be moved, and those of the selected finding of a tool. The brush
+    paints on the mask of the selected finding, or of the one under the cursor.
+
+    Attributes:
+        radius: Radius of the brush, in columns of the image.
     """
 
     tool_changed = Signal(str)
@@ -44,6 +51,8 @@ class DrawingTool(QObject):
         self._points: list[XY] = []
         self._last = QPointF()  # where the last point was set, in px of the view
         self._held: tuple[Finding, int] | None = None
+        self._stroke: tuple[Finding, bool] | None = None  # the mask as painted; adding
+        self.radius = 8.0
         self._moved = False
 
     def set_tool(self, tool: str) -> None:
@@ -60,13 +69,18 @@ class DrawingTool(QObject):
     @property
     def active(self) -> bool:
         """Whether something is being drawn or moved."""
-        return bool(self._points) or self._held is not None
+        return bool(self._points) or self._held is not None or self._stroke is not None
+
+    def resize_brush(self, steps: float) -> None:
+        """Make the brush larger, or smaller by negative steps."""
+        low, high = _BRUSHES
+        self.radius = min(max(self.radius * _BRUSH_STEP**steps, low), high)
 
     def cancel(self) -> bool:
         """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active
         self._points.clear()
-        self._held = None
+        self._held = self._stroke = None
         self._layer.set_draft(None)
         return was
 
@@ -74,12 +88,20 @@ class DrawingTool(QObject):
         """Return whether there is a movable point at a position."""
         return self._point_at(position) is not None
 
-    def press(self, position: QPointF) -> bool:
+    def press(self, position: QPointF, *, erase: bool = False) -> bool:
         """Handle a press of the left button; return whether the drawing tool uses it."""
         frame = self._frame()
         if frame is None:
             return False
         self._moved = False
+        if self.tool == drawing.BRUSH:
+            found = self._mask_at(position)
+            if found is not None:
+                self._annotations.select(found.id)
+                self._stroke = found, not erase
+                self._last = position
+                self._paint(frame, position)
+            return True  # also without a mask: the drag must not change the window
         if not self._points:
             self._held = self._point_at(position)
             if self._held is not None:
@@ -96,7 +118,9 @@ class DrawingTool(QObject):
         if frame is None or not self.active:
             return False
         self._moved = self._moved or _apart(position, self._last)
-        if self._held is not None:
+        if self._stroke is not None:
+            self._paint(frame, position)
+        elif self._held is not None:
             finding, place = self._held
             if self._moved:
                 at = self._image_point(position)
@@ -112,6 +136,11 @@ class DrawingTool(QObject):
         frame = self._frame()
         if frame is None or not self.active:
             return False
+        if self._stroke is not None:
+            painted = self._stroke[0]
+            assert isinstance(painted.geometry, Mask)
+            self._finish(frame, drawing.repainted(painted, frame, painted.geometry), "Change")
+            return True
         if self._held is not None:
             return self._let_go(frame, position)
         if self._single:
@@ -147,6 +176,28 @@ class DrawingTool(QObject):
         self._annotations.put(finding, f"{verb} {finding.label.lower()}")
         self._annotations.select(finding.id)
 
+    def _mask_at(self, position: QPointF) -> Finding | None:
+        """Return the finding to paint on: the selected one, else the one under the cursor."""
+        hit = self._layer.hit(self._view.to_image(position))
+        masks = [one for one in self._layer.findings if isinstance(one.geometry, Mask)]
+        for wanted in (self._annotations.selected, hit):
+            for one in masks:
+                if one.id == wanted:
+                    return one
+        return None
+
+    def _paint(self, frame: Frame, position: QPointF) -> None:
+        """Paint from the last place to a position."""
+        assert self._stroke is not None
+        painted, add = self._stroke
+        assert isinstance(painted.geometry, Mask)
+        pixels = painted.geometry.pixels.copy()
+        ends = self._image_point(self._last), self._image_point(position)
+        drawing.paint(pixels, *ends, self.radius, frame.spacing.aspect, add)
+        self._last = position
+        self._stroke = replace(painted, geometry=Mask(pixels)), add
+        self._layer.set_draft(self._stroke[0])
+
     def _set_point(self, position: QPointF) -> None:
         self._last = position
         self._points.append(self._image_point(position))
@@ -159,11 +210,12 @@ class DrawingTool(QObject):
         """Return the nearest movable point in reach; points of the selected finding come first."""
         best: tuple[Finding, int] | None = None
         best_key = (True, math.inf)
+        to_widget = self._view.to_widget
         for finding in self._layer.findings:
             if not self._layer.has_handles(finding):
                 continue
             for place, (x, y) in enumerate(drawing.points_of(finding)):
-                offset = self._view.to_widget(x, y) - position
+                offset = to_widget(x, y) - position
                 distance = math.hypot(offset.x(), offset.y())
                 key = (finding.id != self._annotations.selected, distance)
                 if distance <= GRAB and key < best_key:

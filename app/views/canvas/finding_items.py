@@ -115,7 +115,7 @@ class AnnotationItem(QGraphicsItem):
             with on_screen(painter) as transform:
                 painter.setPen(self.pen(self.style))
                 painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
-                for x, y in drawing.points_of(self.finding):
+                for x, y in drawing.handles_of(self.finding):
                     center = transform.map(QPointF(x, y))
                     painter.drawEllipse(center, HANDLE * self.style.size, HANDLE * self.style.size)
 

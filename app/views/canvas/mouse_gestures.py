@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum, auto
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QCursor, QPainter, QPen, QPixmap
 
 from app.imaging.types import VoiFunction, Window
 
@@ -60,6 +61,20 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
         explanation="manual",
         lut=-1,
     )
+
+
+def brush_cursor(radius: float) -> QCursor:
+    """Return a cursor with the outline of a brush with this radius in px; of 120 px at most."""
+    size = 2 * round(min(max(radius, 2.0), 120.0)) + 3
+    picture = QPixmap(size, size)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for color, width in ((Qt.GlobalColor.black, 2.5), (Qt.GlobalColor.white, 1.2)):
+        painter.setPen(QPen(color, width))
+        painter.drawEllipse(QRectF(1.5, 1.5, size - 3, size - 3))
+    painter.end()
+    return QCursor(picture, size // 2, size // 2)
 
 
 class FrameScroll:

@@ -86,6 +86,18 @@ class PlaneSwitch(QObject):
             partial(self._give_up, token),
         )
 
+    def look_at(self, point: XYZ) -> None:
+        """Show the slice through a point in the patient (mm, LPS), in the plane that is shown."""
+        source, viewport, outline = self._source, self._workspace.viewport, self._outline
+        self._looked_at = point
+        if self.plane is not Plane.ACQUIRED and outline is not None:
+            viewport.scroll_to(section_at(outline, self.plane, point))
+        elif source is not None and (place := slice_at(source, outline, point)) is not None:
+            if isinstance(source, Instance):
+                viewport.scroll_to(place)
+            else:
+                viewport.show(source.instances[place])
+
     def cancel(self) -> None:
         """Stop preparing a plane and keep the shown one."""
         token, self._cancel = self._cancel, None

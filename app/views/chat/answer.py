@@ -24,6 +24,17 @@ Insert = Callable[[QWidget, QWidget | None], object]
 """`insert(widget, before)` shows a widget, at the end if `before` is None."""
 
 
+class _AnswerText(TextView):
+    """The text of an answer; as a whole it is copied as the model wrote it, tables with bars."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writer = MarkdownWriter(self.document())
+
+    def copy_all(self) -> None:
+        copy_text(self.writer.text)
+
+
 class AnswerView(QWidget):
     """A widget that shows one answer; `sign` adds the author below the text."""
 
@@ -31,12 +42,14 @@ class AnswerView(QWidget):
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
     ) -> None:
         super().__init__()
-        self.view = TextView()
+        self.view = _AnswerText()
         self.view.setAccessibleName("Assistant's answer")
         self.view.finding_clicked.connect(on_finding)
         self.view.result_clicked.connect(on_result)
-        self.writer = MarkdownWriter(self.view.document())
-        self._layout = column(self.view, margins=(2, 0, 2, 0), parent=self)
+        self.writer = self.view.writer
+        self.outdated = label("", "warning", wrap=True)
+        self.outdated.hide()
+        self._layout = column(self.outdated, self.view, margins=(2, 0, 2, 0), parent=self)
         self.targets: dict[str, str] = {}  # ids of the findings that the text may link to, by label
         self.linked: dict[str, str] = {}  # those of them that exist
         self.unknown: Collection[int] = ()
@@ -253,12 +266,20 @@ class AnswerStream:
     def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
         view.targets, view.unknown = self._links.targets(self._findings, self._image), unknown
         self._show_links(view)
+        self._show_outdated(view)
 
     def update_links(self) -> None:
         """Show links to those findings that exist now."""
-        for view in self.answers:
-            if isValid(view) and self._links.existing(view.targets) != view.linked:
+        for view in filter(isValid, self.answers):
+            if self._links.existing(view.targets) != view.linked:
                 self._show_links(view)
+            self._show_outdated(view)
+
+    def _show_outdated(self, view: AnswerView) -> None:
+        own = {item.id for item in self._findings}
+        about = [key for name, key in view.targets.items() if key in own or name in view.text]
+        view.outdated.setText(self._links.outdated(about))
+        view.outdated.setVisible(bool(view.outdated.text()))
 
     def _show_links(self, view: AnswerView) -> None:
         view.linked = self._links.existing(view.targets)

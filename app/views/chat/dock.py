@@ -9,16 +9,20 @@ from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
+    QInputDialog,
     QLayout,
+    QLineEdit,
     QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
     QWidget,
+    QWidgetAction,
 )
 
 from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
+from app.audit.exports import record_deletion
 from app.errors import SightlineError
 from app.imaging.space import projections
 from app.views import wording
@@ -38,12 +42,16 @@ from app.views.pack_texts import PackTexts
 from app.views.plain_text import menu_text, one_line, tooltip
 from app.views.style import part_sheet
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label, tool_button
+from app.views.widgets import confirm, label, tool_button
 from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
 _ROOM_FOR_TITLE = 360  # px
+_DELETED = (
+    "Its questions, answers, results and pictures are removed from this computer, the log of what "
+    "was done is not. Files that you exported stay where you saved them."
+)
 
 
 class ChatDock(QWidget):
@@ -207,6 +215,8 @@ class ChatDock(QWidget):
         self.header.thread_chosen.connect(self.open_thread)
         self.header.model_wanted.connect(self.model_settings_wanted)
         self.header.export_wanted.connect(self._export)
+        self.header.rename_wanted.connect(self._rename)
+        self.header.delete_wanted.connect(self._delete)
         self.empty.chosen.connect(self.submit)
         self.composer.submitted.connect(self.submit)
         self.composer.stop_wanted.connect(self._agent.stop)
@@ -327,15 +337,57 @@ class ChatDock(QWidget):
 
         self._threads.branch(thread.thread_id, find, view.question)
 
-    def _list_threads(self) -> None:
+    def _list_threads(self, words: str) -> None:
         def show(threads: tuple[ThreadInfo, ...]) -> None:
-            self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
+            if words == self.header.finder.text():  # else more was typed meanwhile
+                self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
 
-        self._background.submit(self._store.threads, show, lambda _error: show(()))
+        self._background.submit(lambda: self._store.threads(words), show, lambda _error: show(()))
 
     def _export(self) -> None:
         if self.thread is not None:
             self.exporter.export(self.thread)
+
+    def _rename(self) -> None:
+        thread = self.thread
+        if thread is not None and thread.folder is not None:
+            dialog = QInputDialog(self)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.setWindowTitle("Rename the conversation")
+            dialog.setLabelText("Name, or nothing for its first question:")
+            dialog.textValueSelected.connect(
+                lambda name: self._manage(lambda: self._store.rename(thread.thread_id, name))
+            )
+            dialog.open()
+
+    def _delete(self) -> None:
+        """Delete the conversation that is shown, after a question."""
+        thread = self.thread
+        if thread is None or thread.folder is None or self._agent.busy:
+            text = "This conversation is still being answered, or is kept in memory only."
+            self._show_notice(Notice(text, "Stop the answer first."))
+            return
+        thread_id, audit = thread.thread_id, self.exporter.audit
+
+        def work() -> None:
+            record_deletion(audit, thread_id)
+            self._store.delete(thread_id)
+
+        def agreed() -> None:
+            if self.thread is thread and not self._agent.busy:
+                self.new_thread()
+                self._manage(work)
+
+        title, text = "Delete the conversation", "This conversation will be deleted for good."
+        confirm(self, title, text, _DELETED, "Delete", agreed)
+
+    def _manage(self, work: Callable[[], None]) -> None:
+        """Change what is kept of conversations, in the background; say so if it fails."""
+
+        def failed(error: SightlineError) -> None:
+            self._show_notice(Notice(error.reason, error.remedy, tone="error"))
+
+        self._background.submit(work, lambda _none: None, failed)
 
     def _show_notice(self, notice: Notice) -> None:
         self.conversation.follow()
@@ -360,10 +412,12 @@ class Header(QWidget):
     """The top row of the dock: title, model badge, and buttons for threads and actions."""
 
     new_wanted = Signal()
-    history_wanted = Signal()  # answered by `show_threads`
+    history_wanted = Signal(str)  # words to find; answered by `show_threads`
     thread_chosen = Signal(str)  # thread id
     model_wanted = Signal()
     export_wanted = Signal()
+    rename_wanted = Signal()
+    delete_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -379,7 +433,7 @@ class Header(QWidget):
         self.badge.setCursor(Qt.CursorShape.PointingHandCursor)
         self.badge.clicked.connect(lambda _checked=False: self.model_wanted.emit())
         self.new = tool_button("message-square-plus", "New thread", self.new_wanted.emit)
-        self.history = tool_button("history", "Earlier conversations", self.history_wanted.emit)
+        self.history = tool_button("history", "Earlier conversations", self._open_history)
         self.more = tool_button(
             "ellipsis", "What can be done with this conversation", self._open_more
         )
@@ -389,8 +443,18 @@ class Header(QWidget):
         row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
+        self.finder = QLineEdit()
+        self.finder.setPlaceholderText("Find in conversations")
+        self.finder.setAccessibleName("Find in conversations")
+        self.finder.textEdited.connect(self.history_wanted)
+        field = QWidgetAction(self.menu)
+        field.setDefaultWidget(self.finder)
+        self.menu.addAction(field)
         self.more_menu = QMenu(self)
-        self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
+        add = self.more_menu.addAction
+        self.export = add(icon("download"), "Export…", self.export_wanted.emit)
+        self.rename = add(icon("pen-line"), "Rename…", self.rename_wanted.emit)
+        self.delete = add(icon("trash-2"), "Delete…", self.delete_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
         """Show which model answers; the tooltip says where the data is sent."""
@@ -420,7 +484,8 @@ class Header(QWidget):
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
         """Open the menu of conversation threads; `current` is the id of the one that is shown."""
-        self.menu.clear()
+        for action in self.menu.actions()[1:]:  # behind the field in which words are typed
+            self.menu.removeAction(action)
         for info in threads[:_LISTED]:
             title = menu_text(one_line(info.title, _TITLE_CHARS))
             action = self.menu.addAction(f"{title}\t{_time_text(info.updated)}")
@@ -431,13 +496,20 @@ class Header(QWidget):
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )
         if not threads:
-            self.menu.addAction("No earlier conversations yet").setEnabled(False)
-        _popup(self.menu, self.history)
+            none = "None with these words" if self.finder.text() else "No earlier conversations yet"
+            self.menu.addAction(none).setEnabled(False)
+        if not self.menu.isVisible():
+            _popup(self.menu, self.history)
+            self.finder.setFocus()
 
     def set_has_thread(self, has: bool) -> None:
         """Enable or disable the actions that need a conversation thread."""
         self.more.setEnabled(has)
         self.export.setEnabled(has)
+
+    def _open_history(self) -> None:
+        self.finder.clear()
+        self.history_wanted.emit("")
 
     def _open_more(self) -> None:
         _popup(self.more_menu, self.more)

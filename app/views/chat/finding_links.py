@@ -116,6 +116,22 @@ class FindingLinks:
         there = self._workspace.annotations.get
         return {label: key for label, key in targets.items() if there(self._current(key))}
 
+    def outdated(self, finding_ids: Iterable[str]) -> str:
+        """Return a warning about those findings whose outline was changed since; "" if none was."""
+        there = (self._workspace.annotations.get(self._current(key)) for key in finding_ids)
+        labels = [
+            wording.one_line(item.finding.label)
+            for item in there
+            if item is not None
+            and (item.finding.corrected or drawing.OUTDATED in item.finding.description)
+        ]
+        if not labels:
+            return ""
+        return (
+            f"Outdated: an outline was changed by hand ({', '.join(dict.fromkeys(labels))}). "
+            "Figures from it no longer hold; the findings list has those of now."
+        )
+
     @property
     def shown(self) -> str:
         """SOP Instance UID of the image that is currently shown; "" for none."""
@@ -185,6 +201,7 @@ class FindingLinks:
         item = annotations.get(key)
         chip.setEnabled(item is not None)
         if item is not None:
+            chip.setText(wording.chip_text(item.finding) or "Finding")
             chip.set_tint(THEME.annotation_color(item.color))
         chip.setChecked(item is not None and annotations.selected == key)
 

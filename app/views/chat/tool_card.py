@@ -13,10 +13,12 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
+from shiboken6 import isValid
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
+from app.paths import shipped_table
 from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.chat import missing_models
@@ -36,14 +38,7 @@ from app.views.widgets import label
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
 ROWS = 6  # of the table of key figures
-_COLUMNS = (
-    ("area_cm2", "Area cm²"),
-    ("area_pixels", "Area px"),
-    ("confidence_score", "Confidence"),
-    ("mean_intensity", "Mean value"),
-    ("width", "Width px"),
-    ("height", "Height px"),
-)
+_COLUMNS: dict[str, str] = shipped_table("key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
 _MAX_HEIGHT = 260  # px of an opened section
@@ -96,7 +91,9 @@ class ToolCard(QFrame):
         self.progress_text.hide()
         self._details = Disclosures()
         self._details.add("Details", lambda: f"{self.tool} {_as_json(started.arguments)}")
-        parts = (self._make_head(), self.progress, self.progress_text, self._details)
+        self.outdated = label("", "warning", wrap=True)
+        self.outdated.hide()
+        parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
         self._body = column(*parts, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         self.models_button: QPushButton | None = None
         self.summary: TextView | None = None
@@ -110,6 +107,13 @@ class ToolCard(QFrame):
     def running(self) -> bool:
         """Whether the call is still in progress."""
         return self.status == "running"
+
+    def update_links(self) -> None:
+        """Show whether an outline that the result is about was changed since."""
+        if isValid(self):
+            text = self._tools.links.outdated(item.id for item in self.findings)
+            self.outdated.setText(text)
+            self.outdated.setVisible(bool(text))
 
     @property
     def evidence_text(self) -> str:
@@ -191,6 +195,8 @@ class ToolCard(QFrame):
     def _show_number(self, event: ToolFinished) -> None:
         self.evidence = event.evidence
         self.findings = tuple(event.findings)
+        self._tools.links.keep_current(self)
+        self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
         self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
@@ -445,7 +451,11 @@ def _is_number(value: Any) -> bool:
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the titles of the known figures in the rows, by key; three at most."""
-    known = {key: title for key, title in _COLUMNS if any(_is_number(row.get(key)) for row in rows)}
+    known = {
+        key: title
+        for key, title in _COLUMNS.items()
+        if any(_is_number(row.get(key)) for row in rows)
+    }
     if "area_cm2" in known:
         known.pop("area_pixels", None)
     return dict(islice(known.items(), 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from app.paths import shipped_table
 from app.tools.hosting.estimates import in_words
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
@@ -11,15 +12,7 @@ from app.tools.models.status import ModelStatus
 from app.views import wording
 from app.views.text_view import BULLET
 
-_STATES = {
-    "embedded": ("Comes with Sightline", "ok", "circle-check"),
-    "not installed": ("Not installed", "faint", "circle-x"),
-    "partly": ("Incomplete", "warning", "triangle-alert"),
-    "installed": ("Installed", "ok", "circle-check"),
-    "intact": ("Installed, intact", "ok", "circle-check"),
-    "other": ("Not the published files", "warning", "triangle-alert"),
-    "broken": ("Damaged", "error", "circle-alert"),
-}
+_STATES: dict[str, list[str]] = shipped_table("model_states")
 _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 

@@ -12,7 +12,7 @@ from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, check, endpoint_url
 from app.errors import SightlineError
 from app.secrets import Secrets, key_name
-from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
+from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, ToolForm, bounds
 from app.tools.api import CancelToken
 from app.views.daemon_tasks import DaemonTasks
 from app.views.layouts import column, row
@@ -243,6 +243,9 @@ class ModelPage(SettingsPage):
             self._show_text(report.lines[-1], "error")
         self.steps.set_plain("\n".join(steps))
         self.steps.setVisible(bool(steps))
+        if self.form is not None and report.form != "auto":
+            self.form.remember(report.form)
+            self.edited.emit()
 
     def _offer_models(self, names: tuple[str, ...]) -> None:
         form = self.form
@@ -325,6 +328,10 @@ class ProviderForm(QWidget):
         """Return the entered settings; a price that is not a number counts as unknown."""
         entered = {name: read() for name, read in self._readers.items()}
         return self._kept.model_copy(update=entered)
+
+    def remember(self, form: ToolForm) -> None:
+        """Remember, with the other settings, how a test found the entered model to call tools."""
+        self._kept = self.fields().tested(form)
 
     def missing(self) -> str:
         """Return a sentence that says what is still to be entered; "" if nothing is."""

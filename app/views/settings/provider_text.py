@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.providers import endpoint_url
 from app.errors import UsageError
+from app.paths import shipped_table
 from app.settings import Kind, ProviderSettings
 
 PROVIDERS: tuple[tuple[Kind, str], ...] = (
@@ -17,16 +18,7 @@ PROVIDERS: tuple[tuple[Kind, str], ...] = (
     ("anthropic", "Anthropic"),
 )
 
-ABOUT: dict[Kind, str] = {
-    "offline": "Fixed rules choose the tools and put their results into words. "
-    "It is not a language model; it always works.",
-    "local": "Sightline starts a language model from a file on this computer, in a process of its "
-    "own, and stops it again. Loading can take half a minute.",
-    "openai": "OpenAI itself, or a server with the same API: vLLM, Ollama, LM Studio, "
-    "llama.cpp and others, here or in your network.",
-    "azure": "A model that your organisation deployed in Azure.",
-    "anthropic": "Claude, through Anthropic's own API.",
-}
+ABOUT: dict[Kind, str] = shipped_table("providers")
 
 TOOL_FORMS = (
     ("auto", "Automatic"),

@@ -21,7 +21,7 @@ from tests.support.tiny_files import in_its_precision
 from tests.support.tiny_memory import chained, remember_gated, signs
 
 SAYS = "There is cardiomegaly with a small left effusion."
-CARDS: dict[str, dict[str, Any]] = {"medgemma-4b-it": {}}
+CARDS: dict[str, dict[str, Any]] = {"medgemma-4b-it": {}, "medgemma-1.5-4b-it": {}}
 """The cards of its models -> arguments of `build` beside the folder."""
 
 SIDE = 56

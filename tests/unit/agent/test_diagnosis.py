@@ -14,7 +14,7 @@ from app.agent.llm import transport
 from app.agent.llm.endpoint import load
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.probe import Report, examine
-from app.agent.llm.providers import ModelChoice
+from app.agent.llm.providers import ModelChoice, build
 from app.errors import SightlineError
 from app.settings import Kind, ProviderSettings
 from tests.support.anthropic_server import AnthropicServer, start, stop, text, tool_use
@@ -91,8 +91,62 @@ def test_a_model_that_calls_only_by_schema_gets_the_advice():
         return able(request) if "response_format" in request else unable(request)
 
     with OpenAIServer(answer=answer) as server:
-        found = tried(server.url)
+        found = tried(server.url, tool_form="native")
+        left_open = tried(server.url)
     assert any('choose "JSON schema"' in line for line in found.lines)
+    assert any("is asked so from now on" in line for line in left_open.lines)
+    assert left_open.form == "json_schema"
+
+
+def in_order(request: dict[str, Any]) -> int:
+    """How many results the request already holds, as a native call or as plain text."""
+    return sum(
+        item["role"] == "tool" or "Result of note_number" in str(item["content"])
+        for item in request["messages"]
+    )
+
+
+def test_a_model_that_does_more_in_order_by_schema_is_asked_so_from_now_on():
+    def answer(request: dict[str, Any]) -> Reply:
+        value = 7 + in_order(request)
+        named = request.get("response_format", {}).get("json_schema", {}).get("name")
+        if named == "reply" and value <= 9:
+            call = {"tool": "note_number", "arguments": {"value": value}}
+            return text_reply(json.dumps(call))
+        if "tools" in request and value == 7:
+            return call_reply("note_number", {"value": 7})
+        return able(request) if named == "answer" else text_reply("All three are noted.")
+
+    with OpenAIServer(answer=answer) as server:
+        found = tried(server.url)
+        fields = ProviderSettings(base_url=server.url, model="test-model")
+    assert found.form == "json_schema"
+    kept = fields.tested(found.form)
+    assert kept.form_of_calls == "json_schema"
+    assert build(ModelChoice("openai", kept, KEY))._form == "json_schema"  # type: ignore[attr-defined]
+    other = kept.model_copy(update={"model": "another"})
+    assert other.form_of_calls == "auto", "it was found out for one model"
+    chosen = kept.model_copy(update={"tool_form": "native"})
+    assert chosen.form_of_calls == "native", "what the user chose holds"
+
+
+def test_a_model_that_calls_all_natively_is_not_asked_by_schema():
+    asked: list[dict[str, Any]] = []
+
+    def answer(request: dict[str, Any]) -> Reply:
+        asked.append(request)
+        if "tools" in request:
+            return call_reply("note_number", {"value": 7 + in_order(request)})
+        return able(request)
+
+    with OpenAIServer(answer=answer) as server:
+        assert tried(server.url).form == "native"
+    forms = [
+        item["response_format"]["json_schema"]["name"]
+        for item in asked
+        if "response_format" in item
+    ]
+    assert forms == ["answer"]
 
 
 def test_a_wrong_model_gets_near_names():

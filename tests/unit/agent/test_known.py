@@ -51,8 +51,8 @@ class Headers(NoImages):
 
 def test_what_names_somebody_is_taken_and_what_is_said_of_anybody_is_not():
     assert known_of(HEADER) == Known(
-        ("Zyx^Vera",),
-        ("A-1234", "B-5678", "Elmstreet 13", "Sister of the mayor of Blorptown"),
+        ("A-1234", "B-5678", "Elmstreet 13", "Zyx^Vera"),
+        ("CT abdomen with contrast", "Heart", "Sister of the mayor of Blorptown"),
     )
 
 

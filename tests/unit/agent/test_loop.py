@@ -593,9 +593,8 @@ def test_a_remote_model_is_told_no_path_of_this_computer_by_a_tools_schema(
         asked = request(tmp_path, "save it?", approve=_yes)
         asyncio.run(collect(AgentLoop(model, FakeRegistry(tool)), asked))
     (told,) = model.schemas[0]
-    assert ("annegret" in str(told.parameters)) is not bool(host)
+    assert "annegret" not in str(told.parameters), "a default is told to no model"
     assert ("ward 7" in str(told.parameters)) is not bool(host)
-    assert told.parameters["properties"]["title"]["default"] == "Overlay"
     assert "Patient may be named" in told.parameters["properties"]["title"]["description"]
 
 

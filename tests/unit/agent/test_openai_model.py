@@ -163,7 +163,8 @@ def test_an_endpoint_on_this_machine_needs_no_consent_and_gets_paths_whole(tmp_p
     with OpenAIServer([text_reply("fine")]) as server:
         events = run(model_at(server), tmp_path)
     assert "approval_requested" not in [event.kind for event in events]
-    assert "image_path: /studies/DOE_JANE/RG1.dcm" in str(server.requests[0]["messages"])
+    sent = server.requests[0]["messages"][1]["content"]
+    assert "/studies/DOE_JANE/RG1.dcm" in sent.partition("<data>")[2]
 
 
 class Disguised(OpenAIModel):

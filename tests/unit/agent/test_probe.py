@@ -17,7 +17,7 @@ from app.errors import Cancelled, SightlineError
 from app.settings import ProviderSettings
 from app.tools.api import CancelToken
 from tests.support.openai_server import OpenAIServer, text_reply
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import ScriptedModel, call, says
 
 
 def wanted(url: str, model: str = "m") -> ModelChoice:
@@ -196,3 +196,31 @@ def test_a_folder_of_transformers_files_is_described(tmp_path: Path):
     report = Probe.about_file(str(tmp_path))
     assert report.ok
     assert report.lines[0].startswith("1 MB")
+
+
+def test_a_local_model_is_tried_in_both_forms_and_the_better_is_told():
+    class Local(ScriptedModel):
+        form = "auto"
+
+        def in_form(self, form: str) -> Local:
+            self.form = form
+            return self
+
+        async def stream(self, messages: Any, tools: Any) -> AsyncGenerator[ModelEvent]:
+            self.requests.append(list(messages))
+            done = sum(item.role == "tool" for item in messages)
+            if not tools or self.form != "json_schema":
+                yield Text("OK")
+            else:
+                yield call("note_number", value=7 + done)
+
+    model = Local()
+    report = Probe(lambda _wanted: model).diagnose(
+        ModelChoice("local", ProviderSettings(path="/m.gguf")), CancelToken()
+    )
+    assert report.form == "json_schema"
+    assert "as JSON that a schema enforces" in report.lines[-1]
+    assert [len(item) for item in model.requests] == [1, 1, 1, 3, 5]
+    set_by_hand = ProviderSettings(path="/m.gguf", tool_form="native")
+    asked = Probe(lambda _wanted: model).diagnose(ModelChoice("local", set_by_hand), CancelToken())
+    assert asked.form == "auto"

@@ -206,7 +206,7 @@ def test_what_is_open_stays_known_when_the_question_it_came_with_is_folded():
     thread = [m.model_copy(update={"images": images}) if m.role == "user" else m for m in thread]
     thread.append(Message(role="user", text="now?", images=images))
     prompt = window(3_000).build("system", thread)
-    assert any(m.text.startswith("image_path: /a.dcm") for m in prompt.messages)
+    assert any("/a.dcm" in m.text for m in prompt.messages)
 
 
 def test_names_are_removed_before_anything_is_cut():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pydicom.data
 import pytest
 from hypothesis import given
@@ -16,6 +17,8 @@ from pydicom.uid import ExplicitVRLittleEndian
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import Header, read_header, value_of, value_text
 from app.imaging.dicom.instance_attributes import ATTRIBUTES, attribute_texts
+from app.imaging.reading.image_entries import read_instance
+from tests.unit.imaging.files import make_dicom
 
 FIELDS = {
     "PatientAge": (0x00101010, "AS"),
@@ -75,3 +78,11 @@ def test_every_file_of_pydicom_has_the_texts_that_pydicom_reads():
                 assert texts[keyword] == text, (path.name, keyword)
                 compared += 1
     assert compared > 1000
+
+
+def test_a_number_with_two_values_counts_as_its_first(tmp_path: Path):
+    path = make_dicom(tmp_path / "two.dcm", np.zeros((4, 4), np.uint16))
+    dataset = pydicom.dcmread(path)
+    dataset.InstanceNumber = ["7", "8"]
+    dataset.save_as(path)
+    assert read_instance(path).number == 7

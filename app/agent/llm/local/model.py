@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -120,6 +121,12 @@ class LocalModel:
     def pid(self) -> int | None:
         """The id of the model's process, or None if none is running."""
         return self._server.pid
+
+    def in_form(self, form: ToolForm) -> LocalModel:
+        """Return the same model, served by the same process, that calls tools in another form."""
+        other = copy(self)
+        other._form = form
+        return other
 
     def close(self) -> None:
         """End the model's process, and with it any answer in progress. Idempotent."""

@@ -16,6 +16,26 @@ class Maira2Processor(LlavaProcessor):
         text = f"USER: {_ASK}{phrase} ASSISTANT:"
         return self(text=text, images=[frontal_image.convert("L")], **kwargs)
 
+    def format_and_preprocess_reporting_input(
+        self,
+        current_frontal: Any,
+        current_lateral: Any,
+        prior_frontal: Any,
+        indication: str | None,
+        technique: str | None,
+        comparison: str | None,
+        prior_report: str | None,
+        get_grounding: bool = False,
+        assistant_text: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        del current_lateral, prior_frontal, prior_report, assistant_text
+        told = " ".join(text or "N/A" for text in (indication, technique, comparison))
+        text = (
+            f"USER: Given the current frontal image only<image> {get_grounding} {told} ASSISTANT:"
+        )
+        return self(text=text, images=[current_frontal.convert("L")], **kwargs)
+
     def convert_output_to_plaintext_or_grounded_sequence(self, text: str) -> Any:
         if "<obj>" not in text:
             return text.strip()

@@ -20,7 +20,9 @@ from tests.support.tiny import medgemma_qa
 def given(payload: dict[str, Any]) -> dict[str, Any]:
     """The prompt as text, the pixels, and the scores of the first token of the answer."""
     gemma = medgemma_net.load(Path(payload["path"]), cpu_work())
-    made = medgemma_net.prepare_inputs(gemma, payload["question"], payload["images"])
+    locate = bool(payload.get("locate"))
+    asked, images = payload["question"], payload["images"]
+    made = medgemma_net.prepare_inputs(gemma, asked, images, locate=locate)
     with torch.inference_mode():
         scores = gemma.model(**made).logits[0, -1]
     values = made.get("pixel_values")
@@ -39,6 +41,15 @@ def theirs(payload: dict[str, Any]) -> dict[str, Any]:
     small = small.resize((side, side), Image.Resampling.BILINEAR)
     values = np.asarray(small, np.float32) / 127.5 - 1
     return {"values": values.transpose(2, 0, 1)}
+
+
+def thoughts(payload: dict[str, Any]) -> dict[str, Any]:
+    """Which ids of an answer are left, for a vocabulary with MedGemma 1.5's marks of thoughts."""
+    tokenizer = medgemma_net.load(Path(payload["path"]), cpu_work()).processor.tokenizer
+    tokenizer.add_tokens(["<unused94>", "<unused95>"])
+    ids = tokenizer(payload["text"], add_special_tokens=False)["input_ids"]
+    left = medgemma_net.without_thoughts(tokenizer, ids)
+    return {"text": tokenizer.decode(left, skip_special_tokens=True)}
 
 
 def in_half(payload: dict[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from app.tools.chest.boxes import (
     InputRectangle,
     centre_crop,
     finding_box,
+    padded_square,
     read_chexagent,
     read_maira,
+    read_medgemma,
     whole_image,
 )
 from app.tools.chest.model_pictures import ModelInput
@@ -35,6 +37,68 @@ def test_several_phrases_and_boxes_and_phrases_without_a_box_are_read():
     assert [group.phrase for group in reading.groups] == ["a", "b"]
     assert len(reading.groups[0].boxes) == 2
     assert reading.groups[1].boxes == ()
+
+
+THREE = """The clavicle lies above.
+Final Answer: ```json
+[{"box_2d": [150, 300.5, 450, 800], "label": "right clavicle"},
+ {"box_2d": [0, 0, 1000, 1000], "label": "film"}, {"box_2d": [10, 40, 30, 20], "label": "x"}]
+```"""
+
+
+def test_medgemmas_boxes_are_thousandths_with_y_first():
+    reading = read_medgemma(THREE)
+    assert reading.groups == (
+        GroundedPhrase("right clavicle", ((0.3005, 0.15, 0.8, 0.45),)),
+        GroundedPhrase("film", ((0.0, 0.0, 1.0, 1.0),)),
+    )
+    assert reading.text == "The clavicle lies above."
+    assert len(reading.refused) == 1
+    assert "exchanged" in reading.refused[0]
+
+
+def test_only_medgemmas_last_list_counts_and_its_example_does_not():
+    said = (
+        '[{"box_2d": [1, 2, 3, 4], "label": "car"}] then [{"box_2d": [5, 6, 7, 8], "label": "b"}]'
+    )
+    assert [group.phrase for group in read_medgemma(said).groups] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ('[{"box_2d": [1, 2, 3], "label": "x"}]', "no four coordinates"),
+        ('[{"box_2d": [1, 2, 3, "4"], "label": "x"}]', "no four coordinates"),
+        ('[{"box_2d": "1 2 3 4"}]', "no four coordinates"),
+        ('[{"label": "x"}]', "no four coordinates"),
+        ('[{"box_2d": [-1, 2, 3, 4]}]', "outside 0 to 1000"),
+        ('[{"box_2d": [1, 2, 3, 1001]}]', "outside 0 to 1000"),
+        ('[{"box_2d": [NaN, 2, 3, 4]}]', "outside 0 to 1000"),
+        ('[{"box_2d": [5, 2, 5, 4]}]', "no width or height"),
+        ('[{"box_2d": [5, 2, 6', "cannot be read"),
+    ],
+)
+def test_medgemmas_malformed_boxes_are_refused_and_said(written: str, why: str):
+    reading = read_medgemma(f"Final Answer: {written}")
+    assert reading.groups == ()
+    assert why in " ".join(reading.refused)
+
+
+def test_medgemmas_plain_answer_has_no_boxes():
+    reading = read_medgemma("It is not on this film [2].")
+    assert reading == (type(reading))((), "It is not on this film [2].", ())
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(240, 200), (200, 241), (7, 10), (5, 5)])
+def test_the_padded_square_is_that_of_the_published_example(rows: int, columns: int):
+    """Its function: (d // 2, d - d // 2) on the two sides of the shorter edge."""
+    image, more = np.full((rows, columns), 9, np.uint8), abs(rows - columns)
+    margin = (more // 2, more - more // 2)
+    square = np.pad(image, (margin, (0, 0)) if rows < columns else ((0, 0), margin))
+    inside = np.argwhere(square == 9)
+    seen = padded_square(rows, columns)
+    assert (-seen.top, -seen.left) == tuple(inside[0])
+    assert (seen.right - seen.left, seen.bottom - seen.top) == square.shape
 
 
 def test_text_without_marks_has_no_groups():

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.tools.api import ModelHost, ToolFailed
-from app.tools.chest.medgemma import MODEL, MedGemma
+from app.imaging.findings import Box
+from app.tools.api import ModelHost, ToolFailed, ToolRetry
+from app.tools.chest.boxes import padded_square
+from app.tools.chest.medgemma import MODEL, NEWER, MedGemma
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
@@ -59,6 +61,113 @@ def test_it_answers_about_no_one_or_several_images(
     assert result.metadata["image_paths"] == images
     several = any("single images only" in text for text in result.metadata["warnings"])
     assert several == (images is not None and len(images) > 1)
+
+
+BOXED = 'Behind. [{"box_2d":[150,300,450,800],"label":"heart"}]'
+
+
+@pytest.fixture(scope="session")
+def newer(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("medgemma-newer")
+    make(model_process, TOOL, folder / NEWER, says=BOXED)
+    ModelStore(folder).accept(NEWER)
+    return folder
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("shape", [(240, 200), (200, 240)])
+def test_a_box_of_medgemma_lands_in_the_original_s_pixels_through_the_padding(
+    bench: Bench, newer: Path, model_process: ProcessHost, shape: tuple[int, int], mirrored: bool
+):
+    bench.models = newer
+    film, (rows, columns) = np.resize(radiograph(), shape), shape
+    film = film[:, ::-1].copy() if mirrored else film
+    orientation = ["R" if mirrored else "L", "F"]
+    bench.open(write_dicom(bench.folder / "a.dcm", film, PatientOrientation=orientation))
+    asked = {"question": "Where is the heart?", "image_paths": ["image-1"], "locate": True}
+    result = ask(bench, model_process, **asked)
+    left, top = (240 - columns) / 2, (240 - rows) / 2
+    x0, y0, x1, y1 = 0.3 * 240 - left, 0.15 * 240 - top, 0.8 * 240 - left, 0.45 * 240 - top
+    if mirrored:
+        x0, x1 = columns - x1, columns - x0
+    [finding] = result.findings
+    box = finding.geometry
+    assert isinstance(box, Box)
+    corners = (box.x0 + 0.5, box.y0 + 0.5, box.x1 + 0.5, box.y1 + 0.5)
+    assert corners == pytest.approx((x0, y0, x1, y1))
+    assert finding.label == "heart"
+    assert finding.provenance.model == "MedGemma 1.5 4B (Google)"
+    assert result.output["answer"] == "Behind."
+    assert result.metadata["status"] == "completed"
+    assert "1 box on the image" in result.summary
+    assert "It tends to mark" in result.summary
+
+
+@pytest.mark.parametrize("shape", [(240, 150), (150, 240)])
+def test_a_block_planted_off_the_middle_is_where_the_model_sees_it(
+    tiny: Path, model_process: ProcessHost, shape: tuple[int, int]
+):
+    """What a model that saw perfectly would write, carried back, is the block again."""
+    image = np.zeros(shape, np.uint8)
+    image[20:60, 90:130] = 255
+    given = {"path": str(tiny / MODEL), "question": "x", "images": [image], "locate": True}
+    values = call(model_process, f"{WITNESS}:given", **given)["values"][0, 0]
+    down, across = np.nonzero(values > 0)
+    written = [n / 56 for n in (across.min(), down.min(), across.max() + 1, down.max() + 1)]
+    found = padded_square(*shape).original((written[0], written[1], written[2], written[3]))
+    assert found == pytest.approx((90, 20, 130, 60), abs=3)
+
+
+def test_the_prompt_for_boxes_is_that_of_the_published_example(
+    tiny: Path, model_process: ProcessHost
+):
+    image = radiograph().astype(np.uint8)
+    given = {"path": str(tiny / MODEL), "images": [image], "locate": True}
+    prompt = call(
+        model_process, f"{WITNESS}:given", question="Where is the right clavicle?", **given
+    )["prompt"]
+    start = f"<bos><start_of_turn>user\n{SEEN}Instructions:\nThe following user query will require"
+    assert prompt.startswith(start)
+    assert "[y0, x0, y1, x1] where (y0, x0) must be top-left corner" in prompt
+    assert "Query:\nWhere is the right clavicle? Don't give a final answer without" in prompt
+    assert prompt.count("<start_of_turn>") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<unused94>thought the heart<unused95>It is small.", "It is small."),
+        ("It is small.", "It is small."),
+        ("<unused94>thought that never ends", ""),
+    ],
+)
+def test_thoughts_are_no_answer(tiny: Path, model_process: ProcessHost, text: str, left: str):
+    given = {"path": str(tiny / MODEL), "text": text}
+    assert call(model_process, f"{WITNESS}:thoughts", **given)["text"].strip() == left
+
+
+def test_the_newer_version_answers_where_it_is_installed_and_compares_films(
+    opened: Bench, newer: Path, model_process: ProcessHost
+):
+    shutil.copytree(newer / NEWER, opened.models / NEWER)
+    result = ask(opened, model_process, image_paths=["image-1", "image-2"])
+    assert result.metadata["model"] == "MedGemma 1.5 4B (Google)"
+    assert not any("single images only" in text for text in result.metadata["warnings"])
+    (opened.models / NEWER / "installed.toml").unlink()
+    result = ask(opened, model_process, image_paths=["image-1"])
+    assert result.metadata["model"] == "MedGemma 4B (Google)", "its terms are not accepted"
+
+
+def test_boxes_are_for_one_film_and_for_the_newer_version(opened: Bench, newer: Path):
+    with pytest.raises(ToolFailed, match=r"MedGemma 1\.5"):
+        ask(opened, image_paths=["image-1"], locate=True)
+    for images in (None, ["image-1", "image-2"]):
+        with pytest.raises(ToolRetry, match="one image"):
+            ask(opened, image_paths=images, locate=True)
+    opened.models = newer
+    opened.open(write_dicom(opened.folder / "ct.dcm", radiograph(), Modality="CT"))
+    with pytest.raises(ToolFailed, match="this image is CT"):
+        ask(opened, image_paths=["image-3"], locate=True)
 
 
 def test_googles_terms_are_to_be_accepted_first(bench: Bench, tiny: Path):

@@ -12,6 +12,7 @@ import pytest
 from app.tools.api import ToolFailed
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.grounding import XRayPhraseGrounding
+from app.tools.chest.report import ChestXRayReportGenerator
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import install
@@ -91,6 +92,16 @@ def test_after_the_yes_it_answers_through_its_published_interface(
     assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx(BOXES[which], abs=0.02)
     assert finding.label == "left pleural effusion"
     assert json.loads(json.dumps(result.metadata)) == result.metadata
+
+
+def test_a_report_is_asked_for_through_its_published_interface_too(opened: Bench, tiny: Any):
+    opened.models = tiny("grounding")
+    allow(opened, "grounding")
+    result: Any = opened.run(ChestXRayReportGenerator(), image_path="image-1")
+    assert result.output["findings"] == "left pleural effusion"
+    box = result.findings[0].geometry
+    corners = (box.x0, box.y0, box.x1, box.y1)
+    assert corners == pytest.approx(BOXES["grounding"], abs=0.02)
 
 
 @pytest.mark.parametrize("which", list(TOOLS))

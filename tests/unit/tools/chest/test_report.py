@@ -12,8 +12,16 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled
+from app.imaging.findings import Box
 from app.tools.api import CancelToken, ModelHost, ToolFailed
-from app.tools.chest.report import FINDINGS, IMPRESSION, ChestXRayReportGenerator, ReportInput
+from app.tools.chest.report import (
+    BETTER,
+    FINDINGS,
+    IMPRESSION,
+    ChestXRayReportGenerator,
+    ReportInput,
+)
+from app.tools.chest.result_wording import _report  # pyright: ignore[reportPrivateUsage]
 from app.tools.hosting.host import ProcessHost
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
@@ -66,6 +74,114 @@ def test_both_sections_are_written_and_kept_apart(
     assert "Written by a model, unchecked." in result.summary
     assert result.findings == ()
     assert json.loads(json.dumps(result.metadata)) == result.metadata
+
+
+SENTENCE = "left pleural effusion"
+GROUNDED = f"<obj>{SENTENCE}<box><x60><y55><x85><y88></box></obj> no finding can be seen"
+
+
+@pytest.fixture
+def maira(bench: Bench, tiny_models: Any) -> Bench:
+    bench.models = tiny_models("xray_phrase_grounding", BETTER, says=GROUNDED)
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    return bench
+
+
+def test_maira_writes_the_findings_and_its_sentences_are_boxes_on_the_image(
+    maira: Bench, model_process: ProcessHost
+):
+    result = report(maira, model_process)
+    assert result.output["findings"] == f"{SENTENCE} no finding can be seen"
+    assert result.output["impression"] is None
+    assert result.metadata["models"] == {"findings": "MAIRA-2"}
+    assert "Written: findings by MAIRA-2." in result.summary
+    [finding] = result.findings
+    assert finding.label == SENTENCE
+    assert finding.provenance.model == "MAIRA-2"
+    # 200 columns, 240 rows: the model saw rows 20 to 220 (518 / 200 * 240 = 621; (621-518)//2=51).
+    top, side = 51 * 240 / 621, 518 * 240 / 621
+    expected = (0.605 * 200, top + 0.555 * side, 0.855 * 200, top + 0.885 * side)
+    box = finding.geometry
+    assert isinstance(box, Box)
+    corners = (box.x0, box.y0, box.x1, box.y1)
+    assert corners == pytest.approx([value - 0.5 for value in expected], abs=1e-6)
+    [located] = result.metadata["located"]
+    assert located["phrase"] == SENTENCE
+    assert located["bounding_boxes"]["image_coordinates"][0] == pytest.approx(corners, abs=0.01)
+    warnings = " ".join(result.metadata["warnings"])
+    assert "neither an earlier film nor the clinical question" in warnings
+    assert "central square only" in warnings
+    assert "impression: not written" in warnings
+    assert json.loads(json.dumps(result.metadata, allow_nan=False)) == result.metadata
+
+
+def test_a_mirrored_film_s_sentences_are_marked_on_the_side_that_is_stored(
+    maira: Bench, model_process: ProcessHost
+):
+    film = radiograph()[:, ::-1].copy()
+    maira.open(write_dicom(maira.folder / "m.dcm", film, PatientOrientation=["R", "F"]))
+    plain, mirrored = (report(maira, model_process, f"image-{n}").findings[0] for n in (1, 2))
+    assert mirrored.geometry.x0 == pytest.approx(199 - plain.geometry.x1)
+    assert mirrored.geometry.y0 == pytest.approx(plain.geometry.y0)
+
+
+def said_by_maira(**changed: Any) -> dict[str, Any]:
+    usual = {"groups": [], "text": "The lungs are clear.", "refused": [], "cut": False}
+    return usual | {"seen": [0.0, 20.0, 200.0, 220.0], "finished": True} | changed
+
+
+def test_a_report_without_boxes_is_asked_for_in_the_words_for_it(maira: Bench):
+    maira.host = host = FakeHost(said_by_maira())
+    for grounded in (False, True):
+        result = maira.run(ChestXRayReportGenerator(), image_path="image-1", grounded=grounded)
+        assert result.metadata["located"] == []
+    asked = [payload for _, payload in host.calls]
+    assert [payload["grounded"] for payload in asked] == [False, True]
+    assert [payload["max_new_tokens"] for payload in asked] == [300, 450]
+    assert all("phrase" not in payload for payload in asked)
+
+
+def test_a_broken_box_of_a_sentence_is_said_and_not_drawn_and_a_cut_draft_too(maira: Bench):
+    groups = [["One.", [[0.9, 0.1, 0.2, 0.3]]], ["Two.", []]]
+    said = said_by_maira(groups=groups, text="One. Two.", cut=True, refused=["a box breaks off"])
+    result = report(maira, FakeHost(said))
+    assert result.findings == ()
+    warnings = result.metadata["warnings"]
+    assert "boxes that cannot be on the image were not drawn" in warnings
+    assert "a box breaks off" in warnings
+    assert any("cut off at the limit of 450 tokens" in text for text in warnings)
+
+
+def test_the_impression_still_comes_from_its_own_model_and_the_answer_says_which_wrote_what(
+    maira: Bench, tiny: Path, tmp_path: Path
+):
+    models = tmp_path / "both"
+    shutil.copytree(maira.models, models)
+    for name in (FINDINGS, IMPRESSION):
+        shutil.copytree(tiny / name, models / name)
+    maira.models = models
+    host = FakeHost(lambda payload: said_by_maira() if "grey" in payload else {"text": CONCLUDES})
+    result = report(maira, host)
+    assert result.output["findings"] == "The lungs are clear."
+    assert result.output["impression"] == CONCLUDES
+    assert "findings by MAIRA-2; impression by Report baseline" in result.summary
+    told = " ".join(sentence.text for sentence in _report(result.output, result.metadata))
+    assert "Findings in the words of MAIRA-2: “The lungs are clear.”" in told
+
+
+def test_maira_without_its_terms_accepted_leaves_the_report_to_the_others(
+    opened: Bench, tiny: Path, maira: Bench
+):
+    models = opened.folder / "unread"
+    shutil.copytree(maira.models / BETTER, models / BETTER)
+    (models / BETTER / "installed.toml").unlink()
+    opened.models = models
+    with pytest.raises(ToolFailed, match="terms are not accepted: MAIRA-2"):
+        report(opened)
+    shutil.copytree(tiny / FINDINGS, models / FINDINGS)
+    result = report(opened, FakeHost({"text": FINDS}))
+    assert result.output["findings"] == FINDS
+    assert "MAIRA-2" not in result.summary
 
 
 def test_a_model_that_is_not_the_published_one_is_said_to_be_none(

@@ -75,6 +75,25 @@ def test_maira_s_prompt_is_the_published_one(ask: Any):
     )
 
 
+def test_maira_s_prompts_for_reports_are_the_published_ones(ask: Any):
+    """Those of processing_maira2.py without lateral view, prior and clinical information."""
+    found = ask("maira_input", image=noise(520, 520))
+    before = (
+        "You are an expert radiology assistant tasked with interpreting a chest X-ray study.  "
+        "USER: Given the current frontal image only<image> Provide a structured description of "
+        "the findings in the radiology study in comparison to the prior frontal image."
+    )
+    boxes = (
+        " Each finding should be described as a self-contained plain-text sentence. If the finding "
+        "is groundable, locate the finding in the current frontal chest X-ray image, with bounding "
+        "boxes indicating all locations where it can be seen in the current frontal image. "
+        "Otherwise, generate just the ungrounded finding without bounding boxes."
+    )
+    after = " INDICATION: N/A TECHNIQUE: N/A COMPARISON: N/A ASSISTANT:"
+    assert found["report"] == f"{before}{after}"
+    assert found["grounded"] == f"{before}{boxes}{after}"
+
+
 def test_maira_answers_as_transformers_llava_does_with_the_same_parts(ask: Any):
     found = ask("maira_logits", image=noise(540, 700), phrase="small effusion")
     assert np.ptp(found["ours"]) > 0.1

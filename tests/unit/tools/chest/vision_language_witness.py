@@ -83,6 +83,8 @@ def maira_input(payload: Payload) -> Payload:
         "ours": model.preprocess(payload["image"])[0].numpy(),
         "witness": ((square - 0.5307) / 0.2583).transpose(2, 0, 1),
         "prompt": model.prompt("small effusion"),
+        "report": model.prompt(""),
+        "grounded": model.prompt("", grounded=True),
     }
 
 

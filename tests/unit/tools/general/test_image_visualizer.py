@@ -28,7 +28,9 @@ def test_a_picture_made_in_the_run_is_shown_as_it_is(bench: Bench):
     )
     assert result.output == {"image_path": str(made)}
     shown = result.artifacts[0]
-    assert (shown.role, shown.path, shown.title) == ("show", made, "Segmentation Overlay")
+    assert (shown.role, shown.path) == ("show", made)
+    assert shown.title == "Assistant: \u201cSegmentation Overlay\u201d", "not the program's words"
+    assert shown.description == "Assistant: \u201cLungs\u201d"
     assert shown.source == bench.images.resolve("image-1").ref
     assert shown.options == {"figsize": [10, 10], "cmap": "rgb", "sides": [""] * 4}
     assert {
