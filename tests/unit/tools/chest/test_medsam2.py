@@ -210,7 +210,7 @@ def test_with_nothing_marked_it_asks_for_a_mark(marking: Bench, shapes: Any):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"box": [200, 10, 100, 50]}, "holds no whole pixel"),
+        ({"box": [200, 10, 100, 50]}, "contains no whole pixel"),
         ({"box": [600, 600, 700, 700]}, "outside the image"),
         ({"box": [float("nan"), 0, 10, 10]}, "four numbers"),
         ({"points": [[900, 10]]}, "outside the image"),
