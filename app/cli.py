@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 
 from app import __version__, log, paths
 from app.errors import SightlineError, UsageError, printable
-from app.imaging.types import Window
-from app.imaging.volume import Plane
+from app.imaging.types import Plane, Window
 
 _EPILOG = """\
 commands (each has its own --help):

@@ -25,7 +25,6 @@ class LoggedCall:
     """A finished call with its result.
 
     Attributes:
-        call: The call.
         message: The tool message with its result.
         images: References of the open images that the result is based on; empty if unknown.
         sources: Paths of the open images that the result is based on. If there are none: paths of

@@ -63,9 +63,7 @@ class RunRequest:
     """One question, with everything that may be used to answer it.
 
     Attributes:
-        run_id: Unique id of the run.
         thread: The conversation, to which the run adds its messages.
-        question: The user's text.
         images: The images that tools may read.
         image_notes: Notes on the open images, the current one first, as in `Message.images`.
         out_dir: The run's output folder; created if it does not exist.

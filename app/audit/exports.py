@@ -62,11 +62,12 @@ def record_export(
     log.note("exported", facts)
 
 
-def record_deletion(log: AuditLog | None, thread_id: str) -> None:
-    """Record that a conversation is about to be deleted, by its id alone.
+@contextlib.contextmanager
+def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
+    """Record that the body of the `with` statement deletes a conversation, and if that fails.
 
     Raises:
-        FileProblem: The log cannot be written; the conversation must then be kept.
+        FileProblem: The log cannot be written; the body of the `with` statement is then not run.
     """
     try:
         if log is not None:
@@ -74,6 +75,12 @@ def record_deletion(log: AuditLog | None, thread_id: str) -> None:
     except AuditFailed as error:
         reason = f"nothing was deleted, since {error.reason}"
         raise FileProblem(reason, remedy=error.remedy) from error
+    try:
+        yield
+    except BaseException:
+        if log is not None:
+            log.note("conversation_deleted", {"thread": thread_id, "status": "failed"})
+        raise
 
 
 def check_target(path: Path, opened: Iterable[Path] = (), *, replace: bool = False) -> None:

@@ -21,12 +21,10 @@ from app.headless.common import open_program, scan_source
 from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
-from app.imaging.layer_links import layers_for
-from app.imaging.layers import Layer, LayerFrame
+from app.imaging.layers import Layer, LayerFrame, layers_for
 from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Instance, ScanResult, Series, Window
-from app.imaging.volume import Plane
+from app.imaging.types import Content, Instance, Plane, ScanResult, Series, Window
 from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
@@ -42,7 +40,6 @@ class RenderRequest:
 
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
-        out: Path of the PNG to write.
         frame: Index, from 0, among the frames of the image; if `series` or `plane` is given, among
             those of the whole series; for an object that is drawn over images, among those of all
             images to which the object refers.

@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.events import (
-    ApprovalRequested,
-    ModelRetry,
-    RunEvent,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-)
+from app.agent import events
 from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
@@ -118,9 +111,9 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
     results: set[str] = set()
     async for event in loop.run(run):
         last = event.kind
-        if isinstance(event, ToolStarted) and event.own:
+        if isinstance(event, events.ToolStarted) and event.own:
             own.add(event.call_id)
-        if isinstance(event, ToolFinished) and event.call_id not in own:
+        if isinstance(event, events.ToolFinished) and event.call_id not in own:
             results.add(event.status)
         if as_json:
             print_json(event_json(event, run.out_dir))
@@ -129,19 +122,19 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
     return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
-def _print_for_people(event: RunEvent, streaming: bool) -> bool:
+def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     """Print an event as text: the answer to stdout, progress to stderr.
 
     `streaming` says whether the last line on stdout is unfinished; the return value, whether it is
     now.
     """
-    if isinstance(event, TextDelta):
+    if isinstance(event, events.TextDelta):
         # What a model writes must not steer the terminal.
         print(printable(event.text.expandtabs(4), lines=True), end="", flush=True)
         return True
     if streaming:
         print(flush=True)
-    if isinstance(event, ModelRetry) and event.withdrawn:
+    if isinstance(event, events.ModelRetry) and event.withdrawn:
         print("[What the model wrote last does not count: it begins again.]", flush=True)
     line = describe(event)
     if line:
@@ -153,7 +146,7 @@ def _approver(model: LanguageModel) -> Approve:
     """Return the answer to approval requests: yes only for hosts in the environment variables."""
     host = model.remote_host
 
-    async def approve(event: ApprovalRequested) -> Decision:
+    async def approve(event: events.ApprovalRequested) -> Decision:
         ours = bool(host) and event.host == host and not (event.call_id or event.tool)
         variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
-from app.imaging.layers import Layer, LayerFrame
-from app.imaging.objects.layer_messages import unpack_frame
+from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.processes.futures import (
@@ -39,8 +38,7 @@ from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgre
 from app.imaging.space import reformat
 from app.imaging.space.stacks import STACK_KEYWORD, geometry_text, stack_geometry
 from app.imaging.space.volume_store import VolumeStore, file_key
-from app.imaging.types import Frame, Instance, ScanResult, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Frame, Instance, Plane, ScanResult, Series, Volume
 
 T = TypeVar("T")
 Key = tuple[str, str, int, int, int, int, int]

@@ -1,4 +1,4 @@
-"""Types for layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
+"""Layers, which other objects draw over images (SEG, RTSTRUCT, GSPS, overlays), and their images.
 
 A layer shows what a file states, and that file is its provenance; results of tools are
 `findings`. Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on;
@@ -7,10 +7,15 @@ pixel centres are integers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
-from app.imaging.findings import XY, Geometry
-from app.imaging.types import Instance
+import numpy as np
+
+from app.imaging.findings import XY, Geometry, Polygon, Polyline
+from app.imaging.processes.records import pack, unpack
+from app.imaging.types import Content, Instance
 
 RGB = tuple[int, int, int]
 
@@ -92,3 +97,125 @@ class LayerFrame:
 
     shapes: tuple[Shape, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+_DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
+
+
+class ImageReferences:
+    """The SOP Instance UIDs that each object refers to, as sets for fast look-up.
+
+    A segmentation may refer to 20,000 images, and each step of the mouse wheel asks whether it
+    refers to the current one. Searching twenty such tuples took 10 ms.
+    """
+
+    def __init__(self) -> None:
+        # Keyed by identity, since comparing an Instance compares all its fields. The instance is
+        # stored too, so that its id is not reused.
+        self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
+
+    def for_objects(self, objects: Iterable[Instance]) -> Self:
+        """Return the references of the given objects, reusing the sets that this instance holds.
+
+        May run on any thread.
+        """
+        made = type(self)()
+        for one in objects:
+            made._sets[id(one)] = self._sets.get(id(one)) or (one, frozenset(one.references))
+        return made
+
+    def covers(self, objects: Sequence[Instance]) -> bool:
+        """Return whether this instance holds the sets of exactly the given objects."""
+        return self._sets.keys() == {id(one) for one in objects}
+
+    def refers(self, one: Instance, sop_instance_uid: str) -> bool:
+        """Return whether object `one` refers to an image; slower if there is no set for `one`."""
+        known = self._sets.get(id(one))
+        return sop_instance_uid in (known[1] if known is not None else one.references)
+
+
+_NONE_NAMED = ImageReferences()
+
+
+def layers_for(
+    instance: Instance, objects: Iterable[Instance], named_by: ImageReferences = _NONE_NAMED
+) -> list[Instance]:
+    """Return the segmentations, structure sets and annotations that may be drawn over an image.
+
+    Objects that refer to the image come first, then those that share its frame of reference and its
+    study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
+    `named_by` holds the objects' references as sets, if these have already been built.
+    """
+    named: list[Instance] = []
+    near: list[Instance] = []
+    for one in objects:
+        if one.content not in _DRAWN_OVER or one.sop_instance_uid == instance.sop_instance_uid:
+            continue
+        if not may_be_same_patient(one, instance):
+            continue
+        if named_by.refers(one, instance.sop_instance_uid):
+            named.append(one)
+        elif _same_space(one, instance):
+            near.append(one)
+    return named + near
+
+
+def may_be_same_patient(one: Instance, other: Instance) -> bool:
+    """Return True unless the two files have different patient IDs."""
+    mine, its = one.get("PatientID"), other.get("PatientID")
+    return not mine or not its or mine == its
+
+
+def _same_space(one: Instance, other: Instance) -> bool:
+    """Return whether two instances share a frame of reference, and study or patient."""
+    space = one.get("FrameOfReferenceUID")
+    if not space or space != other.get("FrameOfReferenceUID"):
+        return False
+    keys = ("StudyInstanceUID", "PatientID")
+    return any(one.get(key) and one.get(key) == other.get(key) for key in keys)
+
+
+_KINDS: tuple[type[Polygon] | type[Polyline], ...] = (Polygon, Polyline)
+_FILLED, _BY_REFERENCE = 1, 2
+
+
+def pack_frame(frame: LayerFrame) -> dict[str, Any]:
+    """Convert a `LayerFrame` to a message of JSON values and arrays.
+
+    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" has a row per outline:
+    position in `frame.shapes`, item, index in `_KINDS`, number of points, and flags (`_FILLED`,
+    `_BY_REFERENCE`). "others" are the remaining shapes with their positions. As JSON, a slide's
+    20,000 outlines would be parsed in one call during which no other thread runs, for 0.8 s.
+    """
+    rows: list[tuple[int, int, int, int, int]] = []
+    points: list[tuple[float, float]] = []
+    others: list[tuple[int, Any]] = []
+    for place, shape in enumerate(frame.shapes):
+        geometry = shape.geometry
+        if isinstance(geometry, Polygon | Polyline):
+            marks = _FILLED * shape.filled | _BY_REFERENCE * shape.by_reference
+            kind = _KINDS.index(type(geometry))
+            rows.append((place, shape.item, kind, len(geometry.points), marks))
+            points.extend(geometry.points)
+        else:
+            others.append((place, pack(shape)))
+    return {
+        "points": np.array(points, np.float64).reshape(-1, 2),
+        "outlines": np.array(rows, np.int64).reshape(-1, 5),
+        "others": [list(one) for one in others],
+        "warnings": list(frame.warnings),
+    }
+
+
+def unpack_frame(message: dict[str, Any]) -> LayerFrame:
+    """Convert a message from `pack_frame` back to a `LayerFrame`."""
+    shapes: dict[int, Shape] = {place: unpack(Shape, one) for place, one in message["others"]}
+    at = 0
+    for place, item, kind, count, marks in message["outlines"].tolist():
+        # A few points at a time: one call for all of them would hold up other threads again.
+        geometry = _KINDS[kind](tuple(map(tuple, message["points"][at : at + count].tolist())))
+        at += count
+        shapes[place] = Shape(item, geometry, bool(marks & _FILLED), bool(marks & _BY_REFERENCE))
+    return LayerFrame(
+        tuple(shapes[place] for place in range(len(shapes))), tuple(message["warnings"])
+    )

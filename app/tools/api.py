@@ -161,7 +161,6 @@ class Artifact:
     """A file that a call made under its output folder.
 
     Attributes:
-        path: The file.
         role: "image" (a converted or overlay PNG, shown as the call's thumbnail in the chat) or
             "show" (image_visualizer: the workspace opens the file in a canvas pane).
         title: Text above that pane.

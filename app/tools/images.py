@@ -24,7 +24,7 @@ from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import projections
-from app.imaging.studies.patients import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
 from app.tools import picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry

@@ -143,7 +143,6 @@ class Feed:
     """An argument that, if not given, is taken from the output of an earlier call.
 
     Attributes:
-        argument: The argument's name.
         tools: Tools whose output may be used; the latest successful call counts. () for any tool
             that makes a picture.
         key: Key of the value in the earlier call's `output`; "" for the key of its picture
@@ -215,7 +214,6 @@ class TextWords:
     """An argument whose value is text from the question: "a box around the left effusion".
 
     Attributes:
-        argument: The argument's name.
         after: Words that introduce the text, which then continues to the end of the sentence; () to
             take the whole question.
         about: If the question has none of the words in `after`, the text is the clause that
@@ -254,7 +252,6 @@ class ToolRule:
     """The planner's rule for one tool.
 
     Attributes:
-        tool: The tool's name.
         why: A few words for the plan: "outlines each nucleus".
         words: Names of the objects it works on ("nucleus", "nuclei"), by which it is chosen among
             alternatives.

@@ -11,7 +11,7 @@ from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
-from app.tools.synthetic_results import CallImages, marked
+from app.tools.picture_sources import CallImages, marked
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"
 """An entry point of this group names a function `register(registry)`."""
@@ -138,7 +138,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 class RegisteredTool:
     """Wraps a pack's tool, and refuses to run it if its spec has changed since it was registered.
 
-    It also marks results that are based on synthetic images; see `synthetic_results`.
+    It also marks results that are based on synthetic images; see `picture_sources`.
     """
 
     def __init__(self, tool: Tool) -> None:

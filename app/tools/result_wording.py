@@ -20,7 +20,6 @@ class Sentence:
     """A sentence of an answer, or several about one thing.
 
     Attributes:
-        text: The sentence.
         cites: Whether the sentence is based on the result and cites it, unlike a general remark
             ("a score is no diagnosis").
     """
@@ -34,7 +33,6 @@ class ResultWording:
     """The wording of one tool's results.
 
     Attributes:
-        tool: The tool's name.
         title: Heading above the tool's findings; "" to use the tool's name.
         lines: A function that takes (output, metadata) and returns the lines of text; None to use
             the result's own summary.
@@ -74,10 +72,6 @@ class CallResult:
     """The result of one call, to be compared with those of other calls.
 
     Attributes:
-        tool: The tool's name.
-        arguments: The call's arguments.
-        output: Its output.
-        metadata: Its metadata.
         images: Names of the images that the result is based on; empty if not known.
     """
 

@@ -6,16 +6,49 @@ thread pool. Their results, and those of the decoder's futures, come back as que
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
-from app.views.gui_calls import gui_calls
+from app.tools.api import CancelToken
+
+
+class GuiCalls(QObject):
+    """Calls functions, in the order they were sent, on the thread that created this object.
+
+    PySide crashes when a thread emits a signal while the GUI thread deletes the object it belongs
+    to. Threads that nobody waits for therefore emit the signal of this one, never deleted.
+    """
+
+    _arrived = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._arrived.connect(self._call, Qt.ConnectionType.QueuedConnection)
+
+    def send(self, function: Callable[[], object]) -> None:
+        """Schedule a function to be called by the event loop later."""
+        try:
+            self._arrived.emit(function)
+        except RuntimeError:
+            return  # the program has ended
+
+    def _call(self, function: Callable[[], object]) -> None:
+        function()
+
+
+@cache
+def gui_calls() -> GuiCalls:
+    """Return the shared `GuiCalls` object; the first call must be made on the GUI thread."""
+    return GuiCalls()
+
 
 _log = get_logger(__name__)
 
@@ -103,3 +136,61 @@ class Background(QObject):
                 )
             return
         done(result)
+
+
+class DaemonTasks:
+    """Runs each task on its own daemon thread, since a keyring or a server may never respond.
+
+    Results are delivered on the GUI thread, but not after `close` or once `owner` is deleted.
+    """
+
+    def __init__(self, owner: QObject | None = None) -> None:
+        self._owner = owner
+        self._post = gui_calls()
+        self._closed = False
+        self._tokens: set[CancelToken] = set()
+
+    def run(
+        self,
+        work: Callable[[CancelToken], Any],
+        done: Callable[[Any], object],
+        failed: Callable[[str], object],
+    ) -> CancelToken:
+        """Run `work(token)` on a thread, then `done(result)` or `failed(reason)` on the GUI thread.
+
+        Returns:
+            The token that `work` receives; after it is cancelled, no result is delivered.
+        """
+        token = CancelToken()
+        self._tokens.add(token)
+
+        def body() -> None:
+            try:
+                answer = partial(done, work(token))
+            except Cancelled:
+                self._tokens.discard(token)
+                return
+            except SightlineError as error:
+                answer = partial(failed, error.text)
+            except Exception as error:
+                _log.warning("a background task failed (%s)", type(error).__name__)
+                answer = partial(
+                    failed, f"Something unexpected went wrong ({type(error).__name__})."
+                )
+            self._post.send(lambda: self._deliver(token, answer))
+
+        threading.Thread(target=body, name="sightline-task", daemon=True).start()
+        return token
+
+    def close(self) -> None:
+        """Cancel the running tasks and discard their results."""
+        self._closed = True
+        for token in tuple(self._tokens):
+            token.cancel()
+        self._tokens.clear()
+
+    def _deliver(self, token: CancelToken, answer: Callable[[], object]) -> None:
+        self._tokens.discard(token)
+        gone = self._closed or (self._owner is not None and not isValid(self._owner))
+        if not gone and not token.cancelled:
+            answer()

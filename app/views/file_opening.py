@@ -16,7 +16,7 @@ from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
-from app.views.garbage_collection import CollectionPause
+from app.views.application import CollectionPause
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.notices import Notices

@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.layer_links import ImageReferences, layers_for, may_be_same_patient
-from app.imaging.layers import LayerFrame
+from app.imaging.layers import ImageReferences, LayerFrame, layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult
 from app.views.background import Background, OnError

@@ -23,8 +23,7 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.space.reformat import available_planes
 from app.imaging.studies.instance_lists import loaded_instances
-from app.imaging.types import Frame, Instance, ScanResult, Series, Study, Window
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Frame, Instance, Plane, ScanResult, Series, Study, Volume, Window
 from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
 from app.workspace.viewport import FrameRequest, Viewport

@@ -44,6 +44,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
+from app.views.application import freeze_startup_objects
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -54,19 +55,17 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
-from app.views.content_names import counted
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
-from app.views.garbage_collection import freeze_startup_objects
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader, SeriesWindow
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
-from app.views.style import restyle
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
+from app.views.wording import counted
 from app.workspace import drawing
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace

@@ -12,8 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.imaging.pixels.windows import AUTO
-from app.imaging.types import Window
-from app.imaging.volume import Plane
+from app.imaging.types import Plane, Window
 from app.views import icons, wording
 from app.views.canvas import heatmap_legend
 from app.views.canvas.canvas import Canvas

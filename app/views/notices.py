@@ -14,7 +14,6 @@ from app.imaging.types import Problem
 from app.views import wording
 from app.views.browser.problem_list import by_reason, problems_text
 from app.views.canvas.canvas import Canvas
-from app.views.content_names import counted
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import (
@@ -26,6 +25,7 @@ from app.views.widgets import (
     push_button,
     tool_button,
 )
+from app.views.wording import counted
 from app.workspace.viewport import Viewport
 
 MOST = 3  # shown at once; older ones make way

@@ -17,8 +17,8 @@ from app.imaging.types import ScanResult
 from app.log import get_logger
 from app.views.browser.problem_list import by_reason
 from app.views.chat.dock import ChatDock
-from app.views.content_names import counted
 from app.views.main_window import MainWindow
+from app.views.wording import counted
 
 SHOW_TIMEOUT_S = 300.0  # a folder of 100,000 files is read to its end
 RUN_TIMEOUT_S = 900.0

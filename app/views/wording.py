@@ -1,12 +1,18 @@
-"""Formats values from files and findings as plain text."""
+"""Formats values from files and findings as plain text; names of the kinds of content."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
 
+from app import paths
 from app.imaging.findings import Box, Finding
-from app.imaging.types import Spacing, Window
+from app.imaging.studies.instance_lists import frame_count
+from app.imaging.types import Content, Series, Spacing, Window
+from app.tools.api import ToolSpec
+from app.tools.pack_plan import NO_PLANS, Plans
 from app.workspace import drawing
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
@@ -148,3 +154,106 @@ def maker_text(finding: Finding) -> str:
     tool = f"{made.tool} {made.tool_version}".strip()
     corrected = CORRECTED if finding.corrected else ""
     return DOT.join(one_line(part) for part in (tool, made.model, corrected) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class ContentName:
+    """The icon, the singular and the plural name of a kind of content."""
+
+    icon: str  # where there is no thumbnail
+    one: str
+    many: str
+    thumbnail: bool = False
+
+
+CONTENT_NAMES = {
+    Content.IMAGE: ContentName("image", "image", "images", thumbnail=True),
+    Content.SEGMENTATION: ContentName("shapes", "segmentation", "segmentations"),
+    Content.STRUCTURES: ContentName("spline", "set of contours", "sets of contours"),
+    Content.PRESENTATION: ContentName("pen-line", "presentation state", "presentation states"),
+    Content.KEY_OBJECTS: ContentName("star", "selection of key images", "selections of key images"),
+    Content.REPORT: ContentName("file-text", "report", "reports"),
+    Content.DOCUMENT: ContentName("file-text", "document", "documents", thumbnail=True),
+    Content.WAVEFORM: ContentName("activity", "waveform", "waveforms"),
+    Content.OTHER: ContentName("file-question-mark", "not displayable", "not displayable"),
+}
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun, e.g. "2,000 images"; the plural is `many` or `one` + "s"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def amount(series: Series) -> str:
+    """Return the size of a series as text, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
+    name, count = CONTENT_NAMES[series.content], len(series.instances)
+    frames = frame_count(series.instances)
+    match series.content:
+        case Content.IMAGE if count == 1 and frames > 1:
+            return counted(frames, "frame")
+        case Content.IMAGE if frames > count:
+            return f"{counted(count, 'image')}, {counted(frames, 'frame')}"
+        case Content.IMAGE:
+            return counted(count, "image")
+        case Content.DOCUMENT:
+            pages = counted(frames, "page")
+            return pages if count == 1 else f"{counted(count, name.one)}, {pages}"
+        case Content.SEGMENTATION:
+            noun = name.one if count == 1 else counted(count, name.one)
+            return f"{noun}, {counted(frames, 'frame')}"
+        case Content.KEY_OBJECTS:
+            marked = len({uid for one in series.instances for uid in one.references})
+            return counted(marked, "key image")
+        case Content.OTHER:
+            return name.one if count == 1 else f"{counted(count, 'object')}, {name.many}"
+        case _:
+            return name.one if count == 1 else counted(count, name.one, name.many)
+
+
+DEFAULT_ICON = "wrench"
+_WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
+
+
+class PackTexts:
+    """Titles, icons and suggested questions for the installed tools."""
+
+    def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
+        self._specs = {spec.name: spec for spec in specs}
+        # Each question with the images that it suits; those for few images come first.
+        packs = sorted(plans.packs, key=lambda pack: not pack.suggested_for.modalities)
+        self.suggestions = tuple(
+            (text, pack.suggested_for) for pack in packs for text in pack.suggestions
+        )
+        # Asks to outline what the user has marked on the image; "" if no pack can do that.
+        self.marked_question = next(
+            (pack.marked_question for pack in plans.packs if pack.marked_question), ""
+        )
+
+    def title(self, tool: str) -> str:
+        """Return a tool's title; if it declares none, its name written as words."""
+        spec = self._specs.get(tool)
+        declared = sentence(spec.title) if spec is not None else ""
+        return declared or words_of(tool) or "Tool"
+
+    def icon(self, tool: str) -> str:
+        """Return the name of a tool's icon, or "wrench" if it is not declared or not found."""
+        spec = self._specs.get(tool)
+        name = PurePath(spec.icon).name if spec is not None else ""
+        known = bool(name) and (paths.resources_dir() / "icons" / f"{name}.svg").is_file()
+        return name if known else DEFAULT_ICON
+
+    def with_titles(self, text: str, tools: Iterable[str] = ()) -> str:
+        """Return `text` with the names of tools replaced by their titles.
+
+        Args:
+            text: A sentence that names tools as the language model does.
+            tools: Names to replace in addition to those of the installed tools. A name without an
+                underscore ("crop") may be an ordinary word, so it is not replaced.
+        """
+        titles = {name: self.title(name) for name in (*self._specs, *tools) if "_" in name}
+        return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
+
+
+def words_of(key: str) -> str:
+    """Return an identifier written as words: "area_pixels" becomes "Area pixels"."""
+    return sentence(key.replace("_", " "))[:60]

@@ -96,8 +96,8 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
     from app.views.models.models_window import close_models, show_models
-    from app.views.pack_texts import PackTexts
     from app.views.startup_actions import StartupActions, StartupRequest
+    from app.views.wording import PackTexts
 
     workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.imaging.findings import Heatmap, Mask, Polygon, Polyline
-from app.imaging.layer_links import may_be_same_patient
-from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape, may_be_same_patient
 from app.imaging.pixels.pipeline import draw_overlay
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Frame, Instance

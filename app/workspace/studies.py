@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.file_marks import uid_marks
+from app.imaging.files.identity import uid_marks
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_id_warnings
 from app.imaging.studies.instance_lists import JoinedInstances, StoredInstances, marks_of

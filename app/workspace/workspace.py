@@ -7,22 +7,19 @@ from itertools import islice
 from pathlib import Path
 
 from app.imaging.findings import Finding
-from app.imaging.layer_links import layers_for, may_be_same_patient
-from app.imaging.layers import Layer
+from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
-from app.workspace.annotations import Annotations
-from app.workspace.commands import Command, CommandStack
+from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.layers import Layers
 from app.workspace.layers import ScaleKey as ScaleKey
-from app.workspace.panes import Pane, Panes
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Display, Viewport
+from app.workspace.viewport import Display, Pane, Panes, Viewport
 
 _OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
 """Modalities whose images may be exposures of their own even if they are in one series."""

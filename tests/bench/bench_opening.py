@@ -27,7 +27,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.demo import demo_paths
-from app.imaging.volume import Plane
+from app.imaging.types import Plane
 from app.views.application import create_application, needs_offscreen, use_offscreen
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from app.imaging.decode import Decoder
 from app.imaging.studies.catalogue import group
-from app.imaging.types import Instance, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Instance, Plane, Series, Volume
 from tests.bench.bench_imaging import best, line
 from tests.bench.series_files import ct_series
 from tests.conftest import REPO

@@ -90,6 +90,11 @@ def test_it_says_nothing_that_no_tool_made_without_a_mark(number: int, tmp_path:
     end = events[-1]
     assert end["kind"] == "run_finished", end
     assert doubtful(end) == []
+    # What it said before rules stood in for it is on the screen as well.
+    streamed = "".join(item["text"] for item in events if item["kind"] == "text_delta")
+    if end["answer"].startswith(IN_PLACE):
+        before = doubtful({"answer": streamed.partition(IN_PLACE)[0]})
+        assert [text for text in before if text.strip("- ") not in end["answer"]] == []
 
 
 def main(arguments: list[str]) -> None:
@@ -100,6 +105,8 @@ def main(arguments: list[str]) -> None:
             began = time.monotonic()
             events = ask(Path(arguments[0]), QUESTIONS[number], Path(home))
         print(f"\n##### {number}: {QUESTIONS[number]!r} ({time.monotonic() - began:.0f} s)")
+        streamed = "".join(item["text"] for item in events if item["kind"] == "text_delta")
+        print(f"--- all that was streamed:\n{streamed[:6000]}")
         for event in events:
             match event["kind"]:
                 case "tool_finished":

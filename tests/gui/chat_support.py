@@ -19,10 +19,10 @@ from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_i
 from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
 from app.tools.registry import load_packs
 from app.views.agent_thread import AgentThread
+from app.views.application import freeze_startup_objects
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
-from app.views.garbage_collection import freeze_startup_objects
-from app.views.pack_texts import PackTexts
+from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
 
 REF = ImageRef("2.25.7", 0, "0" * 64)

@@ -125,7 +125,7 @@ def heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[He
 def _spared_collector() -> None:
     """What the test files before left is taken out of the garbage collector's rounds.
 
-    The window does so once, when it is shown (`views.garbage_collection`); here hundreds of windows
+    The window does so once, when it is shown (`views.application`); here hundreds of windows
     come and go in one process, and a test that thaws it all has others after it.
     """
     gc.collect()

@@ -30,6 +30,7 @@ from app.audit.entries import (
 )
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError
+from app.views.application import freeze_startup_objects
 from app.views.audit.audit_window import (
     ACTION,
     OUTCOME,
@@ -38,7 +39,6 @@ from app.views.audit.audit_window import (
     CopyRecorder,
     show_audit,
 )
-from app.views.garbage_collection import freeze_startup_objects
 from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
 

@@ -28,8 +28,7 @@ from app.views.browser.findings_list import (
 from app.views.browser.study_list import StudyList
 from app.views.browser.study_rows import SeriesRow, StudyRow
 from app.views.loader import Loader
-from app.views.style import ui_font
-from app.views.theme import TYPE
+from app.views.theme import TYPE, ui_font
 from app.views.widgets import ElidedLabel, plain_tip
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (

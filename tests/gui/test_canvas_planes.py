@@ -23,14 +23,15 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Plane,
     Rescale,
     Series,
     Spacing,
     SpacingSource,
     Voi,
+    Volume,
     Window,
 )
-from app.imaging.volume import Plane, Volume
 from app.views.browser.findings_list import FindingsModel
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.loader import SeriesWindow

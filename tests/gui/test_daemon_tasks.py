@@ -11,7 +11,7 @@ from shiboken6 import delete
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 
 pytestmark = pytest.mark.gui
 

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.views import garbage_collection
-from app.views.garbage_collection import CollectionPause
+from app.views.application import CollectionPause
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
@@ -110,7 +109,7 @@ def test_what_is_many_is_not_looked_at_again_and_yet_given_back(
     qapp: QApplication, wait_until: WaitUntil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """After each scan all that is there is frozen; a closed study is gone without a collection."""
-    monkeypatch.setattr(garbage_collection, "MANY", 0)
+    monkeypatch.setattr("app.views.application.MANY", 0)
     for number in range(8):
         make_dicom(tmp_path / f"{number}.dcm", InstanceNumber=number + 1)
     decoder = Decoder(1)

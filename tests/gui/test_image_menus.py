@@ -13,8 +13,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.imaging.types import Lut, Spacing, SpacingSource, Voi, Window
-from app.imaging.volume import Plane
+from app.imaging.types import Lut, Plane, Spacing, SpacingSource, Voi, Window
 from app.views.main_window import MainWindow
 from app.workspace import drawing
 from app.workspace.workspace import Workspace

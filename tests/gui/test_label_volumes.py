@@ -10,8 +10,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.imaging.types import Instance
-from app.imaging.volume import Plane
+from app.imaging.types import Instance, Plane
 from app.views.browser.findings_list import FindingRow, MakerRow
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window

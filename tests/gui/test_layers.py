@@ -18,8 +18,7 @@ from PySide6.QtWidgets import QApplication
 from app.imaging.findings import Mask, Polygon, Polyline
 from app.imaging.layers import LayerFrame, Shape
 from app.imaging.report import nodes_of
-from app.imaging.types import Content, Series, Window
-from app.imaging.volume import Plane
+from app.imaging.types import Content, Plane, Series, Window
 from app.views.browser.study_list import SeriesRow
 from app.views.canvas.layer_graphics import build
 from app.views.main_window import MainWindow

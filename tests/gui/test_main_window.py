@@ -22,9 +22,8 @@ from app.views import help_dialogs, startup_actions
 from app.views.canvas.corner_text import Sides
 from app.views.canvas.image_view import ImageView
 from app.views.main_window import MainWindow
-from app.views.style import stylesheet
-from app.views.theme import THEME
-from app.workspace.panes import Pane
+from app.views.theme import THEME, stylesheet
+from app.workspace.viewport import Pane
 from app.workspace.workspace import Workspace
 from tests.gui.settling import settled
 from tests.gui.viewer_support import (

@@ -27,7 +27,7 @@ LATE_THREADS = 2
 """A pool starts its second thread when its first is busy: on some machines only after the start."""
 
 KEPT_NAMES = 1024
-"""Patients whose names are kept parsed (`studies.patients`), the least recently used go first."""
+"""Patients whose names are kept parsed (`studies.catalogue`), the least recently used go first."""
 
 
 def measured(repo: Path, run: str, *more: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_two_hundred_studies_opened_and_closed_leave_nothing_behind(repo: Path):
         for name, count in after["objects"].items()
         if count > before["objects"].get(name, 0) + 2
     }
-    known = more.pop("app.imaging.studies.patients.Identity", (0, 0))
+    known = more.pop("app.imaging.studies.catalogue.Identity", (0, 0))
     assert known[1] <= KEPT_NAMES
     assert not more, "(before, after) of classes with more objects than before"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtTest import QTest
 
-from app.imaging.volume import Plane
+from app.imaging.types import Plane
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.viewer_support import Heartbeat, WaitUntil

@@ -19,9 +19,9 @@ from app.views.background import Background
 from app.views.browser.problem_list import by_reason
 from app.views.browser.study_list import StudyList, StudyModel
 from app.views.browser.study_rows import SeriesRow, StudyRow, WarningRow, rows_of
-from app.views.content_names import CONTENT_NAMES
 from app.views.loader import Loader
 from app.views.theme import THEME
+from app.views.wording import CONTENT_NAMES
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, found, instance
 

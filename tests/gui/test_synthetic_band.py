@@ -23,7 +23,7 @@ from app.views.canvas import synthetic_band
 from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.pane import PaneArea
 from app.views.theme import THEME
-from app.workspace.panes import Pane, Panes
+from app.workspace.viewport import Pane, Panes
 from tests.gui.canvas_scene import Scene
 from tests.gui.chat_support import Chat, ask, opened, picture
 from tests.gui.viewer_support import frame, instance, study

@@ -22,15 +22,16 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Plane,
     Problem,
     Rescale,
     ScanResult,
     Series,
     Study,
     Voi,
+    Volume,
     Window,
 )
-from app.imaging.volume import Plane, Volume
 from tests.gui.heartbeat import BEAT_MS as BEAT_MS
 from tests.gui.heartbeat import Heartbeat as Heartbeat
 

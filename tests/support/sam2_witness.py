@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from app.tools.chest import medsam2
-from app.tools.model_process.placement import Placement
+from app.tools.model_process.memory import Placement
 from app.tools.model_process.serving import Work
 
 State = Mapping[str, Tensor]

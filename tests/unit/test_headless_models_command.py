@@ -15,7 +15,6 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from app.audit.entries import read_entries
 from app.cli import main
-from app.headless import models_command as command
 from app.tools.models import store
 from app.tools.models.cards import CardFile, ModelCard, cards_table
 from tests.unit.tools.model_support import (
@@ -132,7 +131,7 @@ def test_terms_are_asked_on_a_terminal(
     known(foldered(terms=TERMS))
     source = str(write_files(tmp_path / "test-folder", FILES))
     monkeypatch.setattr("sys.stdin", Terminal(typed))
-    monkeypatch.setattr(command, "_can_ask", lambda: True)
+    monkeypatch.setattr("app.headless.common.can_ask", lambda: True)
     assert main(["models", "install", source]) == code
     assert (tmp_path / "models" / "test-folder").exists() == (code == 0)
 

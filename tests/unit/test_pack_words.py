@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from app.tools.registry import load_packs
-from app.views.pack_texts import PackTexts
+from app.views.wording import PackTexts
 from tests.conftest import REPO
 
 REGISTRY = load_packs([])

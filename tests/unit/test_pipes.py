@@ -22,8 +22,8 @@ from app.audit.verification import verify
 from app.errors import SightlineError
 from app.secrets import Secrets
 from app.settings import Settings
-from app.tools.hosting.estimates import Durations
-from app.tools.models import digests
+from app.tools.hosting.states import Durations
+from app.tools.models import records
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 SECRET = b"a secret of thirty-two bytes....."
@@ -109,10 +109,10 @@ def test_caches_are_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
     known = Durations(lambda: pipe(paths.cache_dir() / "durations.json"))
     assert soon(lambda: (known.median("x"),)) == (None,)
-    pipe(paths.cache_dir() / digests._FILE)
-    digests._digests.cache_clear()
-    assert soon(digests._digests) == {}
-    digests._digests.cache_clear()
+    pipe(paths.cache_dir() / records._FILE)
+    records._digests.cache_clear()
+    assert soon(records._digests) == {}
+    records._digests.cache_clear()
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, '{"x": [1e999, 1' + "0" * 400 + "]}", "\xff"])
@@ -124,7 +124,7 @@ def test_caches_that_are_damaged_are_begun_anew(
     path.write_text(content, encoding="latin-1")
     assert Durations(lambda: path).median("x") is None
     rows = content.replace("{", "[").replace("}", "]").replace('"x": [', '["x", ')
-    (paths.cache_dir() / digests._FILE).write_text(rows, encoding="latin-1")
-    digests._digests.cache_clear()
-    assert digests._digests() == {}
-    digests._digests.cache_clear()
+    (paths.cache_dir() / records._FILE).write_text(rows, encoding="latin-1")
+    records._digests.cache_clear()
+    assert records._digests() == {}
+    records._digests.cache_clear()

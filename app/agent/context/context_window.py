@@ -18,17 +18,20 @@ from app.agent.context.model_messages import (
     NOTES,
     OWN_WORDS,
     image_notes_text,
+    load_prompt,
     marked,
     marked_result,
     result_ids,
 )
-from app.agent.context.prompts import load_prompt
-from app.agent.context.shortening import one_line, shorten, summary_line, to_text
-from app.agent.context.token_estimates import (
+from app.agent.context.shortening import (
     Calibration,
     message_tokens,
+    one_line,
     schema_tokens,
+    shorten,
+    summary_line,
     text_tokens,
+    to_text,
 )
 from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
 from app.agent.messages import Message, Picture

@@ -28,7 +28,6 @@ class PlannedStep:
     Attributes:
         title: What the step is meant to find out.
         state: The state that the model gave it.
-        tools: The tools that it needs.
         after: Numbers, from 1, of the steps that it waits for.
     """
 

@@ -22,7 +22,6 @@ class Proceed:
     """The ruling that a call is made, either as requested or changed.
 
     Attributes:
-        call: The call to make.
         override: The change made by a rule, or None.
         note: Text for the model, sent together with the result; "" for none.
     """
@@ -50,7 +49,6 @@ class Refusal:
     """The ruling that a call is not made.
 
     Attributes:
-        call: The requested call.
         override: Which rule refused it, and why.
         remedy: What the model should do instead.
     """

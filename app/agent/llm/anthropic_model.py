@@ -10,9 +10,8 @@ from app.agent.llm.answer_assembly import Assembly, CallParts, Finish
 from app.agent.llm.base import ModelEvent, ModelInfo, Tokens, ToolSchema
 from app.agent.llm.endpoint import Bounds
 from app.agent.llm.failures import Endpoint
-from app.agent.llm.hosted_model import HostedModel
+from app.agent.llm.hosted_model import MEDIA_TYPE, HostedModel, encoded, missing
 from app.agent.llm.openai_model import wire_name
-from app.agent.llm.picture_encoding import MEDIA_TYPE, encoded, missing
 from app.agent.messages import Message
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL

@@ -11,8 +11,7 @@ from typing import Any
 from app.agent.llm.answer_assembly import ChatAssembly, TextFilter
 from app.agent.llm.base import ModelInfo, ToolSchema, check_resend
 from app.agent.llm.endpoint import Bounds
-from app.agent.llm.hosted_model import HostedModel
-from app.agent.llm.picture_encoding import MEDIA_TYPE, encoded, missing
+from app.agent.llm.hosted_model import MEDIA_TYPE, HostedModel, encoded, missing
 from app.agent.llm.schema_calls import SchemaReader, as_plain, instruction, response_format
 from app.agent.llm.text_calls import TextCalls, quoted_data
 from app.agent.messages import Message

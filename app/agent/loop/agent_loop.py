@@ -22,7 +22,7 @@ from app.agent.answers.claims import Claims
 from app.agent.answers.evidence import MARK, Evidence, said_on_the_way
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.prompts import planning_text
+from app.agent.context.model_messages import planning_text
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState

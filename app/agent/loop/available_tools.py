@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.context.read_result_tool import SPEC as _READER
-from app.agent.context.token_estimates import schema_tokens
+from app.agent.context.shortening import schema_tokens
 from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
 from app.agent.llm.base import ToolSchema
 from app.agent.llm.schema_calls import brief
@@ -56,14 +56,10 @@ class OfferedTools:
         ]
 
 
-_WORDS = frozenset(("description", "title", "default", "examples"))
-"""Keys of a schema that hold text for people."""
-
-
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return the schemas with the function `text` applied to descriptions, titles and defaults.
+    """Return the schemas, as `may_need` shortens them, with `text` applied to all descriptions.
 
-    `text` removes identifying text: a default value, for example, may name a user's folder.
+    `text` removes identifying text: a description may name a user's folder.
     """
     return [
         replace(
@@ -73,22 +69,13 @@ def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[T
     ]
 
 
-def _cleaned(part: Any, text: Callable[[str], str], words: bool = False) -> Any:
-    if isinstance(part, str):
-        return text(part) if words else part
+def _cleaned(part: Any, text: Callable[[str], str], key: str = "") -> Any:
     if isinstance(part, Mapping):
-        # An argument may itself be called "title": its schema is a table, and no words.
-        return {
-            key: _cleaned(item, text, words or (key in _WORDS and not _is_schema(item)))
-            for key, item in part.items()
-        }
-    if isinstance(part, list | tuple):
-        return [_cleaned(item, text, words) for item in part]
-    return part
-
-
-def _is_schema(item: Any) -> bool:
-    return isinstance(item, Mapping) and bool({"type", "anyOf", "$ref", "allOf"} & set(item))
+        return {key: _cleaned(item, text, key) for key, item in part.items()}
+    if isinstance(part, list):
+        return [_cleaned(item, text) for item in part]
+    # An argument may itself be called "description": its schema is a table.
+    return text(part) if key == "description" and isinstance(part, str) else part
 
 
 _TEXT = (

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from app.agent.context.context_window import ContextWindow, Prompt
 from app.agent.context.model_messages import OWN_WORDS
-from app.agent.context.token_estimates import text_tokens
+from app.agent.context.shortening import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
     Call,

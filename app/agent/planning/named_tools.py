@@ -9,6 +9,7 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
+from app.agent.planning import written_arguments
 from app.agent.planning.argument_values import find_texts
 from app.agent.planning.classify import read_question
 from app.agent.planning.mentions import Mention, grouped, with_phrases
@@ -35,12 +36,6 @@ from app.agent.planning.targets import (
     unsuitable_reason,
 )
 from app.agent.planning.tool_choice import prerequisites
-from app.agent.planning.written_arguments import (
-    ASSIGNMENT,
-    NEEDS_PREFIX,
-    missing_arguments,
-    read_arguments,
-)
 from app.tools.pack_plan import Priority, ToolRule
 
 _CLOSING = re.compile(
@@ -104,7 +99,7 @@ def plan_named_tools(
             spelt = "_" in blank[mention.start : mention.end]
             whole = None if spelt else (question, blank) if len(wanted) == 1 else clause
             steps.append(_step(mention, clause, steps, scene, notes, whole))
-    lacking = [step for step in steps if step.skip.startswith(NEEDS_PREFIX)]
+    lacking = [step for step in steps if step.skip.startswith(written_arguments.NEEDS_PREFIX)]
     if len(lacking) == len(steps):
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
@@ -161,7 +156,7 @@ def _step(
         near = near_names(mention.name, list(scene.tools), likeness=0.8)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
-    arguments, remarks = read_arguments(schema, text, blank, before, scene)
+    arguments, remarks = written_arguments.read_arguments(schema, text, blank, before, scene)
     notes.extend(remarks)
     if whole is not None:
         arguments = find_texts(rule, whole[1], whole[0]) | arguments
@@ -176,7 +171,7 @@ def _step(
     skip = _exclusion_reason(rule)
     if whole is not None or not rule.accepts.asks:
         skip = skip or unsuitable_reason(mention.name, target, before, scene)
-    skip = skip or missing_arguments(schema, arguments)
+    skip = skip or written_arguments.missing_arguments(schema, arguments)
     return Step(mention.name, arguments, "as you asked", skip, target)
 
 
@@ -206,7 +201,7 @@ def _target(
     slot = image_argument(schema) if schema else ""
     # A value assigned to another argument is not the image that the tool works on.
     blank = _ASSIGNED.sub(lambda m: m.group() if m.group(1).lower() == slot else " ", blank)
-    outside = ASSIGNMENT.split(blank)[0] if "=" in blank else blank
+    outside = written_arguments.ASSIGNMENT.split(blank)[0] if "=" in blank else blank
     found = find_target(outside, before, scene) or find_target(blank, before, scene)
     if found is not None:
         return found

@@ -57,7 +57,6 @@ class Step:
     """A tool call to make.
 
     Attributes:
-        tool: The tool's name.
         arguments: The value of each argument: a literal, a `Source`, or a list of these.
         why: A few words for the plan shown to the user.
         skip: The reason why the step cannot run, if known beforehand; otherwise "".
@@ -84,7 +83,6 @@ class ToolPlan:
     """The decision to answer a question with tools.
 
     Attributes:
-        steps: The steps in running order.
         topics: Names of the question's kinds, for the summary ("disease", "heart_size", ...).
         notes: Remarks for the user about the plan itself.
     """

@@ -1,4 +1,8 @@
-"""Choice of tools: the fewest that answer a question, and what must run before and after them."""
+"""Choice of tools (the fewest that answer a question, in order) and of the image that is meant.
+
+Running a tool on the wrong image is worse than running none. So if a question is about several
+images, or about another image without naming it, no tool runs and the user is asked.
+"""
 
 from __future__ import annotations
 

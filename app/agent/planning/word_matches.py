@@ -6,13 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from app.agent.planning.clause_scope import (
-    carries_no_meaning,
-    history_words,
-    unanswerable_matches,
-    unanswerable_words,
-    words_by_kind,
-)
+from app.agent.planning import clause_scope
 from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.spelling import Speller
@@ -93,9 +87,6 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        pack_words: The packs' words.
-        tokens: The question's words.
-        denied: The exclusions in the question.
         strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
             which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
@@ -105,7 +96,6 @@ class WordMatches:
         action_matches: Matches of words for what tools do, excluded or not.
         values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its positions.
-        parts: The parts of the question.
     """
 
     def __init__(
@@ -138,7 +128,7 @@ class WordMatches:
         matched = book.kind_words.find(tokens)
         self.phrases = [match.positions for match in matched if len(match.positions) > 1]
         matches = longest_matches(matched)
-        unanswerable = unanswerable_matches(tokens, matches)
+        unanswerable = clause_scope.unanswerable_matches(tokens, matches)
         excluded = self._excluded_words() | quoted_words
         excluded |= self._history_words(matches, unanswerable, excluded)
         unless: dict[tuple[str, int], None] = {
@@ -162,7 +152,7 @@ class WordMatches:
 
         Without another request, the history itself is the question: "known effusion".
         """
-        past = history_words(self.tokens, self.parts)
+        past = clause_scope.history_words(self.tokens, self.parts)
         asked = any(
             not match.positions & (past | excluded)
             and match not in unanswerable
@@ -172,7 +162,7 @@ class WordMatches:
         # "What dose ...?" asks for something that no tool answers.
         beyond = any(
             self.parts.asks[self.parts.part_numbers[place]]
-            for place in unanswerable_words(self.tokens)
+            for place in clause_scope.unanswerable_words(self.tokens)
         )
         if not asked and not beyond:
             return frozenset()
@@ -189,7 +179,7 @@ class WordMatches:
         return frozenset(
             token.clause
             for token in self.tokens
-            if not (carries_no_meaning(token) or is_cue_word(token))
+            if not (clause_scope.carries_no_meaning(token) or is_cue_word(token))
             and not any(part.word_numbers(token.forms) for part in self.pack_words.parts)
         )
 
@@ -213,7 +203,7 @@ class WordMatches:
             if other.clause == token.clause
         ]
         return not (token.in_question or denial.mild) and all(
-            carries_no_meaning(other) for other in before
+            clause_scope.carries_no_meaning(other) for other in before
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
@@ -362,7 +352,7 @@ class WordMatches:
         counting = {key: found[key] for key in kinds if key not in mute}
         whole = frozenset(key for key in counting if kinds[key].whole)
         named = frozenset(key for key in counting if kinds[key].addressed)
-        return words_by_kind(counting, whole, named, self.tokens, self.parts)
+        return clause_scope.words_by_kind(counting, whole, named, self.tokens, self.parts)
 
     def _excluded_kinds(self, found: Iterable[Key]) -> set[Key]:
         """Return the kinds whose tools are all excluded: "analyse the heart, but don't classify".

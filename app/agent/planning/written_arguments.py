@@ -36,12 +36,10 @@ class Slot:
     """An argument that a tool takes.
 
     Attributes:
-        name: The argument's name.
         kind: Its JSON type; "" if there are several or none.
         options: Its allowed values; () if the schema does not list them.
         items: The allowed values of a list's items; () if the schema does not list them.
         required: Whether a call without it is refused.
-        description: Its description.
     """
 
     name: str

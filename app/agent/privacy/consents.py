@@ -118,7 +118,7 @@ class Consents:
 def digest(picture: Picture) -> str:
     """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
 
-    Before the file is sent, its bytes are compared with its name (`llm.picture_encoding`), so that
+    Before the file is sent, its bytes are compared with its name (`llm.hosted_model`), so that
     nothing else can take the place of what was on the screen.
     """
     return Path(picture.path).stem

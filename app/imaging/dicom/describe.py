@@ -12,7 +12,7 @@ from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.dicom.luts import lut_of_item
+from app.imaging.dicom.palette import lut_of_item
 from app.imaging.pixels.lut_ranges import ANY, Range, stored_range
 from app.imaging.pixels.windows import valid_window
 from app.imaging.types import Lut, RealWorldMap, Rescale, Voi, VoiFunction, Window

@@ -111,7 +111,6 @@ class Header:
     """The parsed header of a DICOM file, and the position of its pixels.
 
     Attributes:
-        path: Path of the file.
         dataset: All elements before the pixel data.
         syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
         pixels: Position of the pixels; None for an object without pixels.

@@ -22,17 +22,9 @@ from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid
-from app.imaging.space import projections
+from app.imaging.space import projections, stacks
 from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
-from app.imaging.space.stacks import (
-    STACK_KEYWORD,
-    NotAStackError,
-    first_at_each_position,
-    geometry_text,
-    sort_stack,
-    volume_geometry,
-)
 from app.paths import shipped_table
 
 ATTRIBUTES: tuple[str, ...] = tuple(shipped_table("attributes")["keywords"].split())
@@ -48,7 +40,7 @@ def attribute_texts(header: Header) -> dict[str, str]:
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
         texts[keyword] = texts.get(keyword) or attributes.text(keyword)
     texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
-    texts[STACK_KEYWORD] = frames_geometry(header)
+    texts[stacks.STACK_KEYWORD] = frames_geometry(header)
     texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
@@ -122,13 +114,13 @@ def frames_geometry(header: Header) -> str:
             return ""
         planes.append(plane)
     try:
-        own = [planes[index] for index in first_at_each_position(planes)]
-        stack = sort_stack(own, rows, columns)
+        own = [planes[index] for index in stacks.first_at_each_position(planes)]
+        stack = stacks.sort_stack(own, rows, columns)
         # Unlike an image, a mask cannot be resampled by interpolation.
         if header.text("Modality") == "SEG" and not stack.regular:
             return ""
-        return geometry_text(volume_geometry(stack))
-    except NotAStackError:
+        return stacks.geometry_text(stacks.volume_geometry(stack))
+    except stacks.NotAStackError:
         return ""
 
 

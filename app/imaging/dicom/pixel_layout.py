@@ -23,10 +23,6 @@ class Layout:
     """The checked layout of the pixel data in one file.
 
     Attributes:
-        rows: Number of rows.
-        columns: Number of columns.
-        samples: Samples per pixel.
-        frames: Number of frames.
         allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
         stored: How many of these bits form the value.
         signed: Whether the value is a two's complement number.

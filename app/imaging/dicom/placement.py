@@ -18,8 +18,12 @@ from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, 
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.space.geometry import UNLABELLED, direction_letters
 from app.imaging.space.planes import is_position, is_rotation
-from app.imaging.space.regions import UltrasoundRegion, image_regions
-from app.imaging.space.spacing import SpacingAttributes, image_spacing
+from app.imaging.space.spacing import (
+    SpacingAttributes,
+    UltrasoundRegion,
+    image_regions,
+    image_spacing,
+)
 from app.imaging.types import Orientation, Region, Spacing
 from app.paths import shipped_table
 

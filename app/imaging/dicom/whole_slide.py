@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging import guards
-from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.dicom.pixel_layout import Layout
 
 Array = NDArray[Any]

@@ -57,8 +57,6 @@ class Member:
     Attributes:
         path: Path of the archive followed by the member's name, as if the archive were a folder.
         size: Declared uncompressed size in bytes.
-        archive: The archive.
-        status: State of the archive file.
     """
 
     path: Path

@@ -6,9 +6,10 @@ A path may name a file, or a member of a zip archive as if the archive were a fo
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from app.imaging import guards
 from app.imaging.files.archives import Member, find_member
@@ -21,7 +22,6 @@ class FileStatus:
     """State of a file, used to notice that the file has changed.
 
     Attributes:
-        size: Size in bytes.
         mtime_ns: Modification time in ns; for a member of an archive, that of the archive.
         archive_size: Size in bytes of the archive if the file is a member of one, else 0.
         changed_ns: Time of the last change to content or metadata (ctime) in ns; for a member, that
@@ -111,3 +111,26 @@ def _member(path: Path, error: OSError) -> Member:
     if member is None:
         raise guards.unreadable_file(path, error) from None
     return member
+
+
+class OneEntryCache:
+    """Cache of one value, which is dropped before the next one is made, to save memory.
+
+    Not thread-safe: a worker process runs one call at a time.
+    """
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._value: Any = None
+
+    def get(self, key: object, make: Callable[[], Any]) -> Any:
+        """Return the cached value if its key is `key`; otherwise cache and return `make()`."""
+        if key != self._key:
+            self.clear()
+            self._value = make()
+            self._key = key
+        return self._value
+
+    def clear(self) -> None:
+        """Drop the cached value."""
+        self._key = self._value = None

@@ -23,7 +23,7 @@ from app.imaging import guards
 from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.files.one_entry_cache import OneEntryCache
+from app.imaging.files.sources import OneEntryCache
 from app.imaging.formats.picture_file import read_bytes
 from app.imaging.processes.memory_limit import limited_memory
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing

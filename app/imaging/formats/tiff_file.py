@@ -32,8 +32,7 @@ from app.imaging import guards
 from app.imaging.attributes import MAX_TEXT, AttributeRow, attribute_row, shortened
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
-from app.imaging.files.one_entry_cache import OneEntryCache
-from app.imaging.files.sources import FileStatus
+from app.imaging.files.sources import FileStatus, OneEntryCache
 from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.pixels.windows import valid_window
@@ -364,11 +363,9 @@ class Metadata:
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        name: Name of the series.
         spacing: Pixel spacing at full resolution.
         turn: TIFF Orientation tag, 1 to 8.
         attributes: Keywords and texts to add to `Instance.attributes`.
-        channels: Name of each channel.
         ranges: The (lowest, highest) value to display for each channel.
     """
 

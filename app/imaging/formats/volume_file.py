@@ -29,8 +29,7 @@ from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
-from app.imaging.files.one_entry_cache import OneEntryCache
-from app.imaging.files.sources import FileStatus
+from app.imaging.files.sources import FileStatus, OneEntryCache
 from app.imaging.formats.nifti import read_nifti
 from app.imaging.formats.picture_file import narrow_integers
 from app.imaging.formats.text_headers import read_meta_image, read_nrrd

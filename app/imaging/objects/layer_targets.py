@@ -125,7 +125,6 @@ class Target:
     """An image frame on which an object (e.g. a segmentation) is to be drawn.
 
     Attributes:
-        instance: The image.
         index: Frame number in the image, from 0.
         grid: Position of the frame's pixels, or None if unknown.
         matrix: The frame's place in the total pixel matrix; None if not tiled or unknown.

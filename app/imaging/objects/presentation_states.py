@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.describe import luts_of, modality_of, rescale_of, voi_of
 from app.imaging.dicom.dicom_file import Header, read_header, value_of
 from app.imaging.dicom.dicom_items import (
@@ -26,8 +25,8 @@ from app.imaging.dicom.dicom_items import (
     whole_number,
 )
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
-from app.imaging.dicom.overlays import GROUPS, overlays_of
-from app.imaging.dicom.shutters import has_shutter, shutter_of
+from app.imaging.dicom.overlays import GROUPS, has_shutter, overlays_of, shutter_of
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
 from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point

@@ -49,8 +49,6 @@ class SegmentIndex:
     """The segments, source images and positions of a segmentation's frames.
 
     Attributes:
-        header: Header of the file.
-        layout: Layout of the pixel data.
         kind: BINARY, FRACTIONAL or LABELMAP.
         segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
         sources: For each frame, the image frames that it references.

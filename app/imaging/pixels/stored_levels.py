@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import grey_table, look_up_table, stored_table
-from app.imaging.pixels.shutter_mask import hidden_pixels
+from app.imaging.pixels.pipeline import hidden_pixels
 from app.imaging.types import Frame, Window
 
 Array = NDArray[Any]

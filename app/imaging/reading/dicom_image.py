@@ -20,20 +20,13 @@ from pydicom.uid import MediaStorageDirectoryStorage
 
 from app.errors import FileProblem
 from app.imaging import guards
+from app.imaging.dicom import describe
 from app.imaging.dicom.codecs import decode_words, stored_values
-from app.imaging.dicom.describe import (
-    lossy_text,
-    luts_of,
-    modality_of,
-    padding_of,
-    real_world_of,
-    voi_of,
-)
 from app.imaging.dicom.dicom_file import Header, IndexFile, read_header, value_of
 from app.imaging.dicom.dicom_items import first_item, number_of, whole_number
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header, uid_of
-from app.imaging.dicom.overlays import overlays_of, visible_overlays
+from app.imaging.dicom.overlays import frame_shutter, overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
 from app.imaging.dicom.pixel_layout import (
     Layout,
@@ -43,16 +36,10 @@ from app.imaging.dicom.pixel_layout import (
     unlawful_notes,
 )
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
-from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
 from app.imaging.files import sources
 from app.imaging.files.identity import pixel_sha256
-from app.imaging.reading.dicom_objects import (
-    FRAME_READERS,
-    content_of,
-    object_instance,
-    references_of,
-)
+from app.imaging.reading import dicom_objects
 from app.imaging.types import Content, Frame, ImageRef, Instance
 from app.paths import shipped_table
 
@@ -73,9 +60,9 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         or header.sop_class == MediaStorageDirectoryStorage
     ):
         raise IndexFile
-    content = content_of(header)
+    content = dicom_objects.content_of(header)
     if content not in (Content.IMAGE, Content.SEGMENTATION):
-        return (object_instance(header, status, content),)
+        return (dicom_objects.object_instance(header, status, content),)
     layout = layout_of(header)
     if complete_frames(header, layout) == 0:
         raise truncation_problem(header, layout)
@@ -97,7 +84,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         mtime_ns=status.mtime_ns,
         changed_ns=status.changed_ns,
         content=content,
-        references=references_of(header) if content is Content.SEGMENTATION else (),
+        references=dicom_objects.references_of(header) if content is Content.SEGMENTATION else (),
         frame_times_ms=frame_times(header, frames),
     )
     return (instance,)
@@ -110,7 +97,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: The frame cannot be decoded.
     """
     header = cached_header(path, sources.status(path))
-    reader = FRAME_READERS.get(content_of(header))
+    reader = dicom_objects.FRAME_READERS.get(dicom_objects.content_of(header))
     if reader is not None:
         return importlib.import_module(reader).read_frame(header, index)
     layout = layout_of(header)
@@ -199,7 +186,7 @@ def frame_without_pixels(
         orientation=orientation_of(attributes),
         regions=frame_regions(attributes),
         bits=min(layout.stored, 8 * dtype.itemsize),
-        lossy=lossy_text(header),
+        lossy=describe.lossy_text(header),
         note="; ".join(note for note in notes if note),
     )
     return frame if colour else _with_greys(frame, attributes)
@@ -228,20 +215,20 @@ def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
         return replace(frame, palette=found[0], palette_first=found[1])
     coloured = has_palette(header) and is_supplemented(attributes)
     supplemental = palette_of(header) if coloured else None
-    rescale, modality_lut = modality_of(attributes)
-    presentation_luts = luts_of(attributes, "PresentationLUTSequence")
+    rescale, modality_lut = describe.modality_of(attributes)
+    presentation_luts = describe.luts_of(attributes, "PresentationLUTSequence")
     return replace(
         frame,
         rescale=rescale,
         modality_lut=modality_lut,
-        voi=voi_of(attributes),
-        padding=padding_of(header),
+        voi=describe.voi_of(attributes),
+        padding=describe.padding_of(header),
         inverse=header.text("PresentationLUTShape").upper() == "INVERSE",
         presentation_lut=presentation_luts[0] if presentation_luts else None,
         palette=supplemental[0] if supplemental else None,
         palette_first=supplemental[1] if supplemental else 0,
         supplemental=supplemental is not None,
-        real_world=real_world_of(attributes),
+        real_world=describe.real_world_of(attributes),
     )
 
 

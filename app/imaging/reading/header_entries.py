@@ -11,11 +11,11 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import IndexFile, silence_pydicom
 from app.imaging.files import sources
-from app.imaging.files.file_marks import MODULUS, file_mark
+from app.imaging.files.identity import MODULUS, file_mark
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.reading.sniffing import depends_on_other_file
-from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, instance_table
+from app.imaging.studies.instance_lists import DIRECTORY, PROBLEM, instance_table
 from app.imaging.types import Instance
 
 Message = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
-from app.imaging.objects.layer_messages import pack_frame
+from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
 from app.imaging.reading.image_entries import check_uid, check_unchanged

@@ -23,8 +23,8 @@ from app.imaging.processes.records import pack
 from app.imaging.reading.dicom_image import decode_stored, frame_without_pixels
 from app.imaging.reading.dicom_objects import content_of
 from app.imaging.reading.image_entries import check_unchanged, read_frame
-from app.imaging.space.plain_slices import PlainLayout
 from app.imaging.space.planes import is_position
+from app.imaging.space.volumes import PlainLayout
 from app.imaging.types import Content, Frame
 
 Message = dict[str, Any]

@@ -27,7 +27,7 @@ from app.imaging import guards
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_of
 from app.imaging.files import sources
 from app.imaging.files.archives import EMPTY, OUTSIDE, UNPACK, looks_like_archive, open_archive
-from app.imaging.files.file_marks import MODULUS, file_mark
+from app.imaging.files.identity import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.opened_paths import Tasks

@@ -36,7 +36,7 @@ import numpy as np
 from app import __version__
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging import guards
-from app.imaging.files.file_marks import MODULUS
+from app.imaging.files.identity import MODULUS
 from app.imaging.processes.futures import Reply, as_file_problem, settle_future
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
@@ -44,8 +44,14 @@ from app.imaging.scanning import copies, opened_paths
 from app.imaging.scanning.opened_paths import Tasks
 from app.imaging.scanning.snapshots import Snapshot, pack_result, restore
 from app.imaging.studies.catalogue import Catalogue, group
-from app.imaging.studies.instance_lists import JoinedInstances, marks_of
-from app.imaging.studies.instance_table import DIRECTORY, PROBLEM, TableError, TableReader
+from app.imaging.studies.instance_lists import (
+    DIRECTORY,
+    PROBLEM,
+    JoinedInstances,
+    TableError,
+    TableReader,
+    marks_of,
+)
 from app.imaging.types import Instance, Problem, ScanResult, Study
 from app.settings import read_regular, write_atomic
 

@@ -14,12 +14,13 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     StoredInstances,
+    TableError,
+    TableReader,
     frame_count,
     marks_of,
     pack_block,
     unpack_block,
 )
-from app.imaging.studies.instance_table import TableError, TableReader
 from app.imaging.types import Problem, ScanResult, Series, Study
 
 
@@ -29,7 +30,6 @@ class Snapshot:
 
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
-        files: Number of files.
         pages: Compressed lines of JSON: one for the problems, then one for each study.
         blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
             of each series, then for each series the others.

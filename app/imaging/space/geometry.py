@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.imaging.findings import XY, Box
-from app.imaging.space.regions import common_region
+from app.imaging.space.spacing import common_region
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
 
 _OBLIQUE = 0.05

@@ -28,9 +28,10 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Plane,
     Series,
+    Volume,
 )
-from app.imaging.volume import Plane, Volume
 
 KIND = "reformat"
 OBLIQUE_DEGREES = 1.0

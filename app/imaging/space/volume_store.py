@@ -32,7 +32,6 @@ from app.imaging.processes.futures import (
 from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.reformat import (
     SectionAxes,
     SectionCut,
@@ -42,9 +41,8 @@ from app.imaging.space.reformat import (
     section_cut,
     section_steps,
 )
-from app.imaging.space.volumes import MAX_BYTES, Assembly
-from app.imaging.types import Content, Frame, Instance, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.space.volumes import MAX_BYTES, Assembly, PlainLayout, PlainSpan, read_plain
+from app.imaging.types import Content, Frame, Instance, Plane, Series, Volume
 
 BUDGET_BYTES = 2 * 1024**3
 MAX_SLICES = 20_000

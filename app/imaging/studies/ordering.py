@@ -54,11 +54,11 @@ def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
     """Return instances sorted by `tie_break`; names are read only if numbers are repeated."""
     numbers = {one.number for one in instances}
     if len(numbers) == len(instances):
-        return sorted(instances, key=_number)
+        return sorted(instances, key=_number_or_zero)
     return sorted(instances, key=tie_break)
 
 
-def _number(instance: Instance) -> int:
+def _number_or_zero(instance: Instance) -> int:
     return instance.number
 
 

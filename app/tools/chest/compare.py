@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Polygon
 from app.imaging.space.geometry import edge_letters
-from app.imaging.studies.patients import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.tools.api import (
     Artifact,
     ImageSnapshot,

@@ -20,7 +20,7 @@ from app.tools.chest.model_results import call_model, needs_of, required_model, 
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
 from app.tools.models.store import InstalledModel
-from app.tools.synthetic_results import warning
+from app.tools.picture_sources import warning
 
 WORDS = "SYNTHETIC - NOT A PATIENT"
 _SHARE = 0.06  # width of a strip, as a share of the picture's shorter side

@@ -23,7 +23,7 @@ from transformers.utils import logging
 
 from app.tools.api import ToolFailed
 from app.tools.model_process import memory
-from app.tools.model_process.placement import Placement
+from app.tools.model_process.memory import Placement
 from app.tools.model_process.serving import Work
 from app.tools.needs import command
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.studies.patients import conflict, identity_of
+from app.imaging.studies.catalogue import conflict, identity_of
 from app.tools.api import ImageSnapshot, ToolContext, ToolResult
 from app.tools.chest import image_suitability
 from app.tools.chest.comparison import is_newer

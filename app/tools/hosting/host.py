@@ -27,9 +27,16 @@ from app.imaging.processes.workers import Worker
 from app.log import get_logger
 from app.tools.api import CancelToken, Progress, ToolFailed, ToolRetry
 from app.tools.hosting import protocol
-from app.tools.hosting.estimates import Durations, Estimate, in_words
 from app.tools.hosting.protocol import OutOfMemory, ProcessorOutOfMemory
-from app.tools.hosting.states import Listener, ModelState, State, StateBoard
+from app.tools.hosting.states import (
+    Durations,
+    Estimate,
+    Listener,
+    ModelState,
+    State,
+    StateBoard,
+    in_words,
+)
 from app.tools.models.cards import card
 from app.tools.needs import AI_PACKAGES, missing_package
 

@@ -23,7 +23,7 @@ from app.errors import Cancelled
 from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
 from app.tools.model_process import memory
-from app.tools.model_process.placement import Placement, less_precise, place
+from app.tools.model_process.memory import Placement, less_precise, place
 
 _LEARNT = 1.1
 """Assumed memory for a model whose card gives no figures, as a multiple of its files' size."""

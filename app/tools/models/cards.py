@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app import paths
-from app.tools.models.file_names import is_revision, is_sha256
+from app.tools.models.durable_files import is_revision, is_sha256
 
 # A misspelt key would silently leave its default, such as "no terms to accept".
 _STRICT = ConfigDict(extra="forbid")

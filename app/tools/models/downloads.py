@@ -21,11 +21,9 @@ from urllib.parse import quote, urlsplit
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, Progress
-from app.tools.hosting.estimates import in_words
+from app.tools.hosting.states import in_words
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import file_key, read_sha256, remember, sha256_of
-from app.tools.models.durable_files import publish
-from app.tools.models.file_names import check_names, is_revision, is_sha256, safe_name
+from app.tools.models.durable_files import check_names, is_revision, is_sha256, publish, safe_name
 from app.tools.models.install_plan import (
     Consent,
     PlannedFile,
@@ -35,6 +33,7 @@ from app.tools.models.install_plan import (
     checked_model,
 )
 from app.tools.models.places import Place, split_files
+from app.tools.models.records import file_key, read_sha256, remember, sha256_of
 from app.tools.models.status import how_to_get
 from app.tools.needs import is_installed, missing_package
 

@@ -11,11 +11,18 @@ from typing import Any
 
 from app.errors import SightlineError, UsageError
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import sha256_of
-from app.tools.models.file_names import hostile, is_revision
-from app.tools.models.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
+from app.tools.models.durable_files import hostile, is_revision
 from app.tools.models.places import Place, is_program, split_files
-from app.tools.models.sources import Source, folder_source, open_source
+from app.tools.models.records import sha256_of
+from app.tools.models.sources import (
+    LONGEST_MANIFEST,
+    MANIFEST,
+    PackModel,
+    Source,
+    folder_source,
+    open_source,
+    read_manifest,
+)
 from app.tools.models.status import terms_accepted
 from app.tools.needs import command
 
@@ -29,7 +36,6 @@ class PlannedFile:
     Attributes:
         inside: The file's name in the source.
         name: The file's name in the model.
-        size: Size in bytes.
         sha256: Digest given in the manifest or the hub's list.
         git_sha1: Git's digest of the file, which the hub gives for small files.
     """
@@ -51,8 +57,6 @@ class PlannedModel:
     """A model that would be installed.
 
     Attributes:
-        card: The model's card.
-        files: The files to install.
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed.
@@ -190,7 +194,7 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
-        Hostile: The path contains files that are refused; see `file_names`.
+        Hostile: The path contains files that are refused; see `durable_files`.
         SightlineError: The path cannot be read.
     """
     repositories = _hub_folders(path)

@@ -18,15 +18,6 @@ from typing import IO
 from app.errors import Cancelled, SightlineError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import (
-    CHUNK,
-    ByteProgress,
-    combined_sha256,
-    file_key,
-    read_sha256,
-    remember,
-    sha256_of,
-)
 from app.tools.models.durable_files import is_in_use
 from app.tools.models.folder_changes import STAGING, swap
 from app.tools.models.install_plan import (
@@ -37,7 +28,19 @@ from app.tools.models.install_plan import (
     check_space,
 )
 from app.tools.models.places import Place, files_below
-from app.tools.models.records import RECORD, Record, recorded_file, write_record
+from app.tools.models.records import (
+    CHUNK,
+    RECORD,
+    ByteProgress,
+    Record,
+    combined_sha256,
+    file_key,
+    read_sha256,
+    recorded_file,
+    remember,
+    sha256_of,
+    write_record,
+)
 from app.tools.models.sources import Source, archive_errors
 from app.tools.models.status import (
     InstalledModel,

@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import file_key, read_sha256, sha256_of
-from app.tools.models.records import RECORD, Record, read_record
+from app.tools.models.records import RECORD, Record, file_key, read_record, read_sha256, sha256_of
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
 """Endings of files that are not programs. Other files are used only if the card names them."""
@@ -34,7 +33,6 @@ class Place:
     """The place of one model on the disk.
 
     Attributes:
-        card: The model's card.
         models: The user's models folder.
         shipped: The folder that contains the embedded models.
     """

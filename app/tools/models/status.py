@@ -10,9 +10,16 @@ from typing import Any
 
 from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import combined_sha256, file_key, read_sha256, sha256_of
 from app.tools.models.places import Place, allowed_programs, code_permission, is_program
-from app.tools.models.records import Record, RecordedFile, recorded_file
+from app.tools.models.records import (
+    Record,
+    RecordedFile,
+    combined_sha256,
+    file_key,
+    read_sha256,
+    recorded_file,
+    sha256_of,
+)
 from app.tools.needs import command
 
 
@@ -21,7 +28,6 @@ class InstalledModel:
     """A model that can be loaded.
 
     Attributes:
-        card: The model's card.
         path: Its folder; for a model of a single file, that file.
         sha256: Digest of the single file, or one digest over the digests of all files; stored with
             findings.
@@ -74,7 +80,6 @@ class ModelStatus:
     """The state of a model, installed or not.
 
     Attributes:
-        card: The model's card.
         state: "embedded", "not installed", "partly", or "installed" (the files exist but were not
             read); after `verify`, "intact", "other" (usable, but not the published files) or
             "broken" (changed since the installation, or not loadable).
@@ -87,7 +92,6 @@ class ModelStatus:
         sha256: As in `InstalledModel`; if no file was read, that of the published file, if known.
         revision: Commit of the installed files, else the commit on the card; "" if not known.
         missing: Names of required files that do not exist.
-        how_to_get: Instructions for the user on how to install the model.
         installed: Time of the installation, ISO 8601; "" if not recorded.
         self_check: The outcome of its self-check; see `installation.self_check`.
     """

@@ -14,7 +14,6 @@ from app import paths
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
-from app.tools.models.digests import ByteProgress
 from app.tools.models.downloads import (
     ModelDownload,
     delete_downloads,
@@ -23,9 +22,9 @@ from app.tools.models.downloads import (
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
 from app.tools.models.installation import Installation, self_check, verify
-from app.tools.models.model_packs import Manifest, write_pack
 from app.tools.models.places import Place
-from app.tools.models.records import write_record
+from app.tools.models.records import ByteProgress, write_record
+from app.tools.models.sources import Manifest, write_pack
 from app.tools.models.status import (
     InstalledModel,
     ModelStatus,
@@ -216,7 +215,7 @@ class ModelStore:
 
         Raises:
             UsageError: There is nothing at the path, or the model cannot be identified.
-            Hostile: The path contains files that are refused; see `file_names`.
+            Hostile: The path contains files that are refused; see `durable_files`.
             SightlineError: The path cannot be read.
         """
         called = self.card(name).name if name is not None else None
@@ -307,7 +306,7 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> Manifest:
-        """Write installed models into a model pack; see `model_packs.write_pack`."""
+        """Write installed models into a model pack; see `write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)

@@ -36,11 +36,10 @@ from app.audit.verification import Report, verify
 from app.errors import FileProblem, SightlineError
 from app.tools.api import CancelToken
 from app.views import icons, wording
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
-from app.views.style import mono_font, restyle
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import SPACE, THEME, TYPE, mono_font, restyle
 from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip, push_button
 
 Row = tuple[int, int, bytes]

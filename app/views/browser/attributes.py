@@ -15,8 +15,7 @@ from app.imaging.types import Instance
 from app.views import icons, wording
 from app.views.layouts import column
 from app.views.loader import Loader
-from app.views.style import mono_font
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import SPACE, THEME, TYPE, mono_font
 from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip
 from app.workspace.workspace import Workspace
 

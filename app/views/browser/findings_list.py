@@ -43,8 +43,7 @@ from app.imaging.types import ImageRef
 from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
 from app.views.layouts import column
-from app.views.style import ui_font
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import SPACE, THEME, TYPE, ui_font
 from app.views.widgets import EmptyState, plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotation

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from app.imaging.types import Problem
 from app.views import wording
-from app.views.content_names import counted
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
+from app.views.wording import counted
 
 SHOWN_REASONS = 20
 NAMED = 3  # files of a reason that are named

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from app.views import icons
 from app.views.browser.study_rows import ROW, SeriesRow, StudyRow, WarningRow
 from app.views.canvas import synthetic_band
-from app.views.style import color, ui_font
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import SPACE, THEME, TYPE, color, ui_font
 
 ROW_HEIGHT = 72
 """Height of every row in px; with equal heights Qt can lay out thousands of rows at once."""

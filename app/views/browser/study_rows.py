@@ -11,7 +11,7 @@ from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
-from app.views.content_names import CONTENT_NAMES, ContentName, amount
+from app.views.wording import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
 ROW = Qt.ItemDataRole.UserRole

@@ -20,7 +20,7 @@ from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
-from app.views import style
+from app.views import theme
 from app.views.canvas import (
     corner_text,
     finding_shapes,
@@ -124,7 +124,7 @@ def _ensure_application() -> None:
     if QGuiApplication.instance() is not None:
         return
     QGuiApplication(["", "-platform", "offscreen"])
-    style.load_fonts()
+    theme.load_fonts()
 
 
 def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.views.canvas.finding_shapes import Shape
-from app.views.style import color as with_alpha
 from app.views.theme import THEME
+from app.views.theme import color as with_alpha
 from app.workspace import drawing
 
 FILL = 0.15  # opacity of a mask's fill: the lung markings must stay readable

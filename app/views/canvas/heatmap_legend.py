@@ -12,9 +12,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 from app.imaging.findings import Finding, Heatmap
 from app.views import wording
 from app.views.canvas.colormaps import table
-from app.views.style import color as with_alpha
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import color as with_alpha
 
 MAP = "inferno"
 """Colour map of all heatmaps; lightness rises with the value, so colour vision is not needed."""

@@ -14,9 +14,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from app.imaging.findings import Finding, Polyline
 from app.views import wording
 from app.views.canvas.finding_shapes import Shape
-from app.views.style import color as with_alpha
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import color as with_alpha
 from app.workspace import drawing
 
 PAD_X, PAD_Y, GAP = 8.0, 3.5, 6.0

@@ -37,9 +37,8 @@ from app.views.background import Background
 from app.views.canvas import finding_shapes
 from app.views.canvas.finding_items import CROSS, LINE, on_screen
 from app.views.canvas.image_view import ImageView
-from app.views.style import color as with_alpha
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import color as with_alpha
 from app.workspace.layers import LayerEntry, Layers
 
 MANY_POINTS = 500  # from here points are dots: that many crosses would hide the image

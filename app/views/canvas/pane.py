@@ -29,7 +29,7 @@ from app.views.canvas.text_overlay import Overlay
 from app.views.layouts import column
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label, tool_button
-from app.workspace.panes import Pane, Panes
+from app.workspace.viewport import Pane, Panes
 
 Levels = tuple[NDArray[np.uint8], ...]
 _FORMATS = ("PNG", "JPEG")

@@ -12,8 +12,7 @@ from app.imaging.pixels.windows import AUTO
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ
 from app.imaging.space.reformat import section_at, slice_at
-from app.imaging.types import Instance, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Instance, Plane, Series, Volume
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader

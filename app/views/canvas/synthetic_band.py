@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QLabel
 from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.views import wording
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
 from app.views.widgets import plain_tip
 
 HEIGHT = 30.0  # px on screen

@@ -14,9 +14,8 @@ from app.views import wording
 from app.views.canvas import heatmap_legend, label_chips, synthetic_band
 from app.views.canvas.corner_text import Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
-from app.views.style import color as with_alpha
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import color as with_alpha
 
 MARGIN = 12.0
 SIDE_MARGIN = 8.0

@@ -19,12 +19,11 @@ from app.views.chat.arguments import ArgumentsView, visible
 from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button, show_open
 from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row
-from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
-from app.views.style import restyle
 from app.views.text_view import literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import label, push_button
+from app.views.wording import PackTexts
 
 REASON_CHARS = 500
 ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything

@@ -12,8 +12,7 @@ from app.views.agent_thread import Question
 from app.views.chat.widgets import ElidedText, icon_label
 from app.views.icons import pixmap
 from app.views.layouts import column, row
-from app.views.style import restyle
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import label, tool_button
 
 _LINES = 8  # to which the field grows before it scrolls

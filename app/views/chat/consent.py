@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm.picture_encoding import MAX_BYTES
+from app.agent.llm.hosted_model import MAX_BYTES
 from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
@@ -38,9 +38,8 @@ from app.views.chat.thumbnails import PictureButton, to_qimage
 from app.views.chat.widgets import WrappedText, icon_label
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
-from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView, literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import label, push_button
 from app.views.wording import sentence
 
@@ -70,7 +69,7 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; call this on a background thread.
 
-    The file's name must be the digest of its bytes. `app.agent.llm.picture_encoding` checks the
+    The file's name must be the digest of its bytes. `app.agent.llm.hosted_model` checks the
     same before sending, so the picture that is shown is the picture that is sent.
 
     Raises:

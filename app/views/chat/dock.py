@@ -38,11 +38,10 @@ from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Th
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
-from app.views.pack_texts import PackTexts
 from app.views.plain_text import menu_text, one_line, tooltip
-from app.views.style import part_sheet
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import confirm, label, tool_button
+from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
@@ -370,8 +369,8 @@ class ChatDock(QWidget):
         thread_id, audit = thread.thread_id, self.exporter.audit
 
         def work() -> None:
-            record_deletion(audit, thread_id)
-            self._store.delete(thread_id)
+            with record_deletion(audit, thread_id):
+                self._store.delete(thread_id)
 
         def agreed() -> None:
             if self.thread is thread and not self._agent.busy:

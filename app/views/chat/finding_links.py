@@ -14,8 +14,7 @@ from shiboken6 import isValid
 from app.imaging.findings import Finding
 from app.views import wording
 from app.views.plain_text import tooltip
-from app.views.style import ui_font
-from app.views.theme import THEME, TYPE
+from app.views.theme import THEME, TYPE, ui_font
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
 

@@ -14,10 +14,10 @@ from app.views.chat import missing_models
 from app.views.chat.widgets import WrappedText, link_button, show_open
 from app.views.icons import icon, pixmap
 from app.views.layouts import Flow, column
-from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
+from app.views.wording import PackTexts
 
 _LONGEST = 2_000  # characters of a reason: it is shown in full
 _ICON = 14

@@ -28,12 +28,11 @@ from app.views.chat.thumbnails import Thumbnail
 from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
 from app.views.icons import pixmap
 from app.views.layouts import Flow, column, icon_row, row
-from app.views.pack_texts import PackTexts, words_of
 from app.views.plain_text import one_line, tooltip
-from app.views.style import restyle
 from app.views.text_view import TextView, literal_view
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, restyle
 from app.views.widgets import label
+from app.views.wording import PackTexts, words_of
 
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000

@@ -29,7 +29,6 @@ from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode, key_ima
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
-from app.views.content_names import CONTENT_NAMES
 from app.views.documents.report_document import (
     MOST_PICTURES,
     PICTURE,
@@ -44,9 +43,8 @@ from app.views.documents.report_document import (
 )
 from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
-from app.views.style import color
 from app.views.text_view import PlainTextBrowser
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, color
 from app.views.widgets import (
     ElidedLabel,
     IconLabel,
@@ -56,6 +54,7 @@ from app.views.widgets import (
     rule,
     tool_button,
 )
+from app.views.wording import CONTENT_NAMES
 from app.workspace.workspace import Workspace
 
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)

@@ -37,11 +37,10 @@ from app.imaging.types import Instance, ScanResult
 from app.views import icons, wording
 from app.views.application import create_application, needs_offscreen, use_offscreen
 from app.views.canvas.image_layer import to_array, to_qimage
-from app.views.content_names import counted
 from app.views.plain_text import clean
-from app.views.style import color, ui_font
-from app.views.theme import SPACE, THEME, TYPE
+from app.views.theme import SPACE, THEME, TYPE, color, ui_font
 from app.views.widgets import plain_tip
+from app.views.wording import counted
 from app.workspace.workspace import Workspace
 
 MOST_ITEMS = 10_000  # content items that are written; the attributes have all

@@ -16,12 +16,12 @@ from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import Consent, InstallPlan, needs_code
 from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
-from app.views.content_names import counted
 from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.settings.fields import Check, wrapped_label
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
+from app.views.wording import counted
 
 FILTERS = (
     "Models and model packs (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)",

@@ -18,8 +18,7 @@ from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons
-from app.views.content_names import counted
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.models.consent_dialog import Question, is_loaded, unknown_question
@@ -27,6 +26,7 @@ from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
+from app.views.wording import counted
 
 _PROGRESS_MS = 100
 _STEPS = 1000

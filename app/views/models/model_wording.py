@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.paths import shipped_table
-from app.tools.hosting.estimates import in_words
-from app.tools.hosting.states import ModelState, State
+from app.tools.hosting.states import ModelState, State, in_words
 from app.tools.models.cards import ModelCard
 from app.tools.models.status import ModelStatus
 from app.views import wording

@@ -1,4 +1,4 @@
-"""The table of models."""
+"""The table of models, and what it and the models window say of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.models import model_wording
-from app.views.pack_texts import PackTexts
 from app.views.theme import THEME
 from app.views.widgets import RowTable, plain_tip
+from app.views.wording import PackTexts
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = ("Model", "State", "Size", "Licence", "Used by")

@@ -25,19 +25,17 @@ from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views import icons, wording
-from app.views.daemon_tasks import DaemonTasks
-from app.views.gui_calls import gui_calls
+from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import Flow, column, row
 from app.views.models import consent_dialog, model_wording
 from app.views.models.consent_dialog import ConsentDialog, Question
 from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
-from app.views.pack_texts import PackTexts
 from app.views.settings.fields import wrapped_label
-from app.views.style import part_sheet
 from app.views.text_view import BULLET, TextView
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE, THEME, part_sheet
 from app.views.widgets import EmptyState, label, push_button
+from app.views.wording import PackTexts
 
 _SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)

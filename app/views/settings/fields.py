@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views import icons
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button

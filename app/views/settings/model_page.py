@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from PySide6.QtCore import QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QVBoxLayout, QWidget
 
+from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, check, endpoint_url
-from app.errors import SightlineError
+from app.errors import SightlineError, UsageError
+from app.paths import shipped_table
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, ToolForm, bounds
 from app.tools.api import CancelToken
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,
@@ -28,11 +31,70 @@ from app.views.settings.fields import (
     SettingsPage,
     tab_fields,
 )
-from app.views.settings.provider_text import ABOUT, PROVIDERS, TOOL_FORMS, host_of, where_it_runs
-from app.views.style import restyle
 from app.views.text_view import TextView
-from app.views.theme import SPACE
+from app.views.theme import SPACE, restyle
 from app.views.widgets import label, push_button
+
+PROVIDERS: tuple[tuple[Kind, str], ...] = (
+    ("offline", "Offline planner"),
+    ("local", "Model on this computer"),
+    ("openai", "OpenAI-compatible endpoint"),
+    ("azure", "Azure OpenAI"),
+    ("anthropic", "Anthropic"),
+)
+
+ABOUT: dict[Kind, str] = shipped_table("providers")
+
+TOOL_FORMS = (
+    ("auto", "Automatic"),
+    ("native", "The endpoint's own tool calls"),
+    ("json_schema", "JSON schema"),
+    ("text", "JSON in the text"),
+)
+
+
+def host_of(kind: Kind, fields: ProviderSettings) -> str:
+    """Return the host in a provider's address; "" if there is none."""
+    try:
+        return urlsplit(endpoint_url(kind, fields)).hostname or ""
+    except ValueError:
+        return ""
+
+
+def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
+    """Return sentences that say where the model runs and what is sent there."""
+    if kind == "offline":
+        return "Nothing leaves this computer."
+    if kind == "local":
+        return "The model runs on this computer; nothing leaves it."
+    host = host_of(kind, fields)
+    if not host:
+        return "Enter the address: it says where questions would be sent."
+    if is_loopback(host):
+        return "The endpoint is on this computer; nothing leaves it."
+    pixels = (
+        "Pictures are sent only after a second question."
+        if fields.images
+        else "No pixels are sent."
+    )
+    url = endpoint_url(kind, fields)
+    text = (
+        "Questions and tool results, without identifying attributes, will be sent to "
+        f"{_place(url) or host}. "
+        f"You are asked once in each conversation before anything is sent. {pixels}"
+    )
+    if url.startswith("http://"):
+        text += " http:// is not encrypted: use https:// if you can."
+    return text
+
+
+def _place(url: str) -> str:
+    """Return the host as the privacy mark shows it, with its port; "" for no address."""
+    try:
+        return place_of(url)
+    except (UsageError, ValueError):
+        return ""
+
 
 _URL_EXAMPLES: dict[str, str] = {
     "openai": "http://127.0.0.1:11434/v1",

@@ -24,7 +24,7 @@ from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.daemon_tasks import DaemonTasks
+from app.views.background import DaemonTasks
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.settings.fields import (
@@ -36,12 +36,10 @@ from app.views.settings.fields import (
     SettingsPage,
     wrapped_label,
 )
-from app.views.settings.model_page import ModelPage
-from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
+from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_it_runs
 from app.views.settings.tools_page import ToolsPage
-from app.views.style import part_sheet
 from app.views.text_view import TextView
-from app.views.theme import SPACE
+from app.views.theme import SPACE, part_sheet
 from app.views.widgets import ElidedLabel, push_button
 
 _SIZE = QSize(780, 700)

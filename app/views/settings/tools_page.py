@@ -16,7 +16,6 @@ from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings, bounds
 from app.tools.api import ToolSpec
 from app.views.layouts import column, row
-from app.views.pack_texts import PackTexts
 from app.views.plain_text import one_line
 from app.views.settings.fields import (
     Amount,
@@ -29,6 +28,7 @@ from app.views.settings.fields import (
 )
 from app.views.text_view import TextView
 from app.views.widgets import ElidedLabel, push_button
+from app.views.wording import PackTexts
 
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
 _EFFECTS = (

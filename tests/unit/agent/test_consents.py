@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm.picture_encoding import encoded
+from app.agent.llm.hosted_model import encoded
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import Picture

@@ -12,10 +12,11 @@ import pytest
 from app.agent.context.model_messages import (
     as_data,
     image_notes_text,
+    load_prompt,
+    load_prompts,
     result_message,
     system_prompt,
 )
-from app.agent.context.prompts import load_prompt, load_prompts
 from app.agent.messages import Message, ToolCall
 from app.errors import FileProblem
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.context.prompts import planning_text
+from app.agent.context.model_messages import planning_text
 from app.agent.enforcement.plan_checklist import (
     NOTHING_RAN,
     CallOrigin,

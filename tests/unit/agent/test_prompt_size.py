@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.context.model_messages import system_prompt
-from app.agent.context.token_estimates import schema_tokens, text_tokens
+from app.agent.context.shortening import schema_tokens, text_tokens
 from app.agent.llm.base import ModelInfo, ToolSchema
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.available_tools import may_need

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.agent.context.prompts import load_prompts
+from app.agent.context.model_messages import load_prompts
 from app.agent.enforcement.update_plan_tool import SPEC as UPDATE_PLAN
 from app.agent.llm.schema_calls import INSTRUCTION, TEXT_INSTRUCTION
 from app.agent.loop.tool_execution import schema_of

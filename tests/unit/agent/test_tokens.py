@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.agent.context.prompts import load_prompts
-from app.agent.context.token_estimates import (
+from app.agent.context.model_messages import load_prompts
+from app.agent.context.shortening import (
     message_tokens,
     picture_tokens,
     schema_tokens,

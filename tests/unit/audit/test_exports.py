@@ -6,11 +6,12 @@ import contextlib
 import os
 import stat
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
 
-from app.audit.exports import record_export
+from app.audit.exports import record_deletion, record_export
 from app.cli import main
 from app.errors import FileProblem
 
@@ -102,3 +103,23 @@ def test_a_conversation_is_not_exported_over_a_file_unasked(
     assert there.read_text() == "Dear colleague"
     assert main(["sessions", "export", thread, "--out", str(there), "--force"]) == 0
     assert "Dear colleague" not in there.read_text()
+
+
+def test_a_deletion_is_in_the_log_by_its_id_and_so_is_its_failure():
+    class Log:
+        told: ClassVar[list[dict[str, Any]]] = []
+
+        def record(self, action: str, facts: dict[str, Any], *, sync: bool = False) -> None:
+            assert (action, sync) == ("conversation_deleted", True)
+            self.told.append(facts)
+
+        def note(self, action: str, facts: dict[str, Any]) -> None:
+            self.told.append({action: facts})
+
+    log: Any = Log()
+    with record_deletion(log, "a"):
+        assert log.told == [{"thread": "a"}], "before anything is deleted"
+    with pytest.raises(FileProblem), record_deletion(log, "b"):
+        raise FileProblem("in use")
+    failed = {"conversation_deleted": {"thread": "b", "status": "failed"}}
+    assert log.told == [{"thread": "a"}, {"thread": "b"}, failed]

@@ -16,7 +16,7 @@ import numpy as np
 
 from app.imaging.scanning.snapshots import Snapshot, pack_result, restore
 from app.imaging.studies.catalogue import Catalogue
-from app.imaging.studies.instance_table import TableReader, instance_table
+from app.imaging.studies.instance_lists import TableReader, instance_table
 from app.imaging.types import Instance
 from app.workspace.studies import Studies
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.volumes import Assembly
-from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
-from app.imaging.volume import Volume
+from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource, Volume
 from tests.unit.imaging.files import item, make_dicom
 
 Array = NDArray[Any]

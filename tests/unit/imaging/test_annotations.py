@@ -286,7 +286,7 @@ def test_ten_thousand_polygons_through_the_worker(tmp_path: Path, slide: Path, d
 def test_more_shapes_than_can_be_drawn_are_told(
     tmp_path: Path, slide: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.imaging.objects.bulk_annotations.MAX_SHAPES", 3)
+    monkeypatch.setattr("app.imaging.objects.layer_reading.MAX_SHAPES", 3)
     path = make_annotations(tmp_path / "a.dcm", [group(1, "POINT", [(3, 4)] * 5)])
     frame = drawn(path, whole(slide))
     assert len(frame.shapes) == 3

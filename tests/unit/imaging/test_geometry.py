@@ -17,8 +17,7 @@ from app.imaging.space.geometry import (
     edge_letters,
     length,
 )
-from app.imaging.space.regions import UltrasoundRegion
-from app.imaging.space.spacing import SpacingAttributes, image_spacing
+from app.imaging.space.spacing import SpacingAttributes, UltrasoundRegion, image_spacing
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 
 

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import IndexFile, silence_pydicom
 from app.imaging.reading.image_entries import read_instances
-from app.imaging.studies.instance_lists import pack_block, unpack_block
-from app.imaging.studies.instance_table import (
+from app.imaging.studies.instance_lists import (
     SharedTexts,
     TableError,
     TableReader,
     instance_table,
+    pack_block,
+    unpack_block,
 )
 from app.imaging.types import Content, Instance
 from tests.conformance.files import sources

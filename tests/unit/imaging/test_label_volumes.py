@@ -17,8 +17,7 @@ from app.imaging.decode import Decoder
 from app.imaging.findings import Mask
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.studies.instance_lists import loaded_instances
-from app.imaging.types import Instance, Series
-from app.imaging.volume import Plane
+from app.imaging.types import Instance, Plane, Series
 from tests.unit.imaging.layer_files import make_slice
 
 SIZE = (12, 10, 8)  # i, j, k

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.imaging.layer_links import ImageReferences, layers_for
+from app.imaging.layers import ImageReferences, layers_for
 from app.imaging.types import Content, Instance
 
 IMAGES = [f"1.2.3.{number}" for number in range(20_000)]

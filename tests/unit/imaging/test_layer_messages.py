@@ -7,8 +7,7 @@ import json
 import numpy as np
 
 from app.imaging.findings import Heatmap, Mask, Point, Polygon, Polyline
-from app.imaging.layers import Label, LayerFrame, Shape
-from app.imaging.objects.layer_messages import pack_frame, unpack_frame
+from app.imaging.layers import Label, LayerFrame, Shape, pack_frame, unpack_frame
 
 TRIANGLE = ((0.25, -1.5), (2.0, 0.1), (1e-7, 3.0))
 

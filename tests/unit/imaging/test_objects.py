@@ -16,7 +16,7 @@ from pydicom.uid import UID, generate_uid
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.findings import Mask
-from app.imaging.layer_links import layers_for
+from app.imaging.layers import layers_for
 from app.imaging.reading.dicom_objects import content_of_class, is_image_class, object_words
 from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Content, Instance

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.imaging.dicom.cielab import color_from_cielab
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import Label
 from app.imaging.objects.presentation_states import Placement

@@ -16,8 +16,7 @@ from app.imaging.space import reformat
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.planes import patient_point
 from app.imaging.space.reformat import available_planes, section, section_at
-from app.imaging.types import Content, Instance, Orientation, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.types import Content, Instance, Orientation, Plane, Series, Volume
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.stack_files import assemble, slice_frame
 from tests.unit.imaging.test_splitting import slice_at

@@ -12,7 +12,7 @@ import pytest
 
 from app.imaging.decode import Decoder
 from app.imaging.space.geometry import angle, length
-from app.imaging.space.regions import UltrasoundRegion, image_regions
+from app.imaging.space.spacing import UltrasoundRegion, image_regions
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from app.imaging.decode import Decoder
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import LayerFrame
-from app.imaging.types import Frame, Instance, Series
-from app.imaging.volume import Plane
+from app.imaging.types import Frame, Instance, Plane, Series
 from tests.unit.imaging.files import item
 from tests.unit.imaging.layer_files import (
     SPACE,

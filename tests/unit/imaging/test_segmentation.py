@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
 from app.errors import FileProblem
-from app.imaging.dicom.cielab import color_from_cielab
+from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import LayerFrame
 from app.imaging.objects.layer_colors import palette_color

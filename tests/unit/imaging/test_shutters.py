@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.pixels.pipeline import grey_at, render
-from app.imaging.pixels.shutter_mask import hidden_pixels
+from app.imaging.pixels.pipeline import grey_at, hidden_pixels, render
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import Frame, Shutter, Window
 from tests.unit.imaging.files import item, make_dicom

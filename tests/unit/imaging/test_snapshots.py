@@ -28,14 +28,14 @@ from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     JoinedInstances,
     StoredInstances,
+    TableError,
     frame_count,
     frame_ends,
     instances_with_uids_of,
     marks_of,
 )
-from app.imaging.studies.instance_table import TableError
 from app.imaging.types import Instance, ScanResult
-from app.views.content_names import amount
+from app.views.wording import amount
 from app.workspace.studies import Studies, StudyUids, key_of
 from app.workspace.workspace import Workspace
 from tests.conformance.files import sources

@@ -26,8 +26,7 @@ from app.imaging.reading.image_entries import (
 )
 from app.imaging.space.geometry import edge_letters, length
 from app.imaging.space.reformat import available_planes, section
-from app.imaging.types import Frame, SpacingSource
-from app.imaging.volume import Plane
+from app.imaging.types import Frame, Plane, SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 from tests.unit.imaging.stack_files import assemble
 

@@ -28,11 +28,9 @@ from app.errors import FileProblem, WorkerDied
 from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.reading.volume_entries import frames_entry, plain_entry
-from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.volume_store import SliceGathering, VolumeStore, slice_answers, slice_request
-from app.imaging.space.volumes import Assembly
-from app.imaging.types import Frame, Instance, Series
-from app.imaging.volume import Plane, Volume
+from app.imaging.space.volumes import Assembly, PlainLayout, PlainSpan, read_plain
+from app.imaging.types import Frame, Instance, Plane, Series, Volume
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.stack_files import assemble, enhanced_mr
 

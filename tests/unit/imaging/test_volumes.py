@@ -25,8 +25,7 @@ from app.imaging.decode import Decoder
 from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import StackGeometry, sort_stack, stack_geometry, voxel_grid
 from app.imaging.space.volumes import Assembly, resample
-from app.imaging.types import Frame, RealWorldMap, Rescale, Series
-from app.imaging.volume import Volume
+from app.imaging.types import Frame, RealWorldMap, Rescale, Series, Volume
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.stack_files import assemble, enhanced_mr, sampled_slice, slice_frame
 

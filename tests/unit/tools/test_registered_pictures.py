@@ -18,7 +18,7 @@ from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import Hanging
 from app.tools.files import save_png
 from app.tools.images import RunImages
-from app.tools.synthetic_results import CallImages
+from app.tools.picture_sources import CallImages
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, write_dicom
 

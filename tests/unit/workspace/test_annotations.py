@@ -6,8 +6,7 @@ import numpy as np
 
 from app.imaging.findings import Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.workspace.annotations import Annotations
-from app.workspace.commands import CommandStack
+from app.workspace.annotations import Annotations, CommandStack
 
 HERE = ImageRef("1.2.3", 0, "aa")
 ELSEWHERE = ImageRef("1.2.3", 1, "bb")

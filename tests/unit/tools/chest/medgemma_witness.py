@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from app.tools.chest import medgemma_net
 from app.tools.chest.published_weights import cpu_work
-from app.tools.model_process.placement import Placement
+from app.tools.model_process.memory import Placement
 from app.tools.model_process.serving import Work
 from tests.support.tiny import medgemma_qa
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from app.tools.chest.decoding import GeneratedTokens, SpecialIds, embedded_inputs, generate_tokens  # noqa: E402
-from app.tools.model_process.placement import Placement  # noqa: E402
+from app.tools.model_process.memory import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 END, PAD, START = 2, 0, 1

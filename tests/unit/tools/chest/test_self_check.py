@@ -14,8 +14,8 @@ from PIL import Image
 from app.tools.chest.classifier import LABELS
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import CardFile, ModelCard, SelfCheck, card
-from app.tools.models.digests import sha256_of
 from app.tools.models.install_plan import Consent
+from app.tools.models.records import sha256_of
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make

@@ -23,7 +23,7 @@ def lines(tool: str, output: dict[str, Any], **metadata: Any) -> list[str]:
 def test_an_answer_is_told_once_in_the_models_own_words(tool: str, key: str):
     told = lines(tool, {key: "A small\neffusion."}, model="The model")
     assert told[0] == "The model answers: “A small effusion.”."
-    assert "nobody has checked" in told[1]
+    assert "Unchecked text by a model" in told[1]
     assert lines(tool, {key: " "}) == []
 
 

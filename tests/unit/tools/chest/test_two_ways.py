@@ -24,7 +24,7 @@ from app.tools.chest.published_weights import (  # noqa: E402
     load_model,
     marked_memory,
 )
-from app.tools.model_process.placement import Placement  # noqa: E402
+from app.tools.model_process.memory import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 FOLDER = Path("models")

@@ -10,9 +10,8 @@ import pytest
 from app.errors import Cancelled, WorkerDied
 from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
-from app.tools.hosting.estimates import Durations, Estimate, in_words
 from app.tools.hosting.host import CallTracker, device_name, likely_device
-from app.tools.hosting.states import ModelState, State, StateBoard
+from app.tools.hosting.states import Durations, Estimate, ModelState, State, StateBoard, in_words
 
 
 class Clock:

@@ -12,7 +12,7 @@ from app.errors import SightlineError
 from app.tools.models import downloads
 from app.tools.models.cards import CardFile
 from app.tools.models.downloads import host_of
-from app.tools.models.model_packs import MANIFEST
+from app.tools.models.sources import MANIFEST
 from tests.unit.tools.model_support import (
     CONTENT,
     FILES,

@@ -18,11 +18,11 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.models.cards import CardFile
-from app.tools.models.file_names import Hostile
+from app.tools.models.durable_files import Hostile
 from app.tools.models.folder_changes import sweep
 from app.tools.models.install_plan import Consent
-from app.tools.models.model_packs import MANIFEST
 from app.tools.models.records import to_toml
+from app.tools.models.sources import MANIFEST
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (

@@ -13,9 +13,9 @@ import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
-from app.tools.models import digests
+from app.tools.models import records
 from app.tools.models.cards import CardFile, card, cards
-from app.tools.models.digests import sha256_of
+from app.tools.models.records import sha256_of
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (
@@ -238,12 +238,12 @@ def test_a_changed_file_is_hashed_again(tmp_path: Path):
 def test_digests_of_large_files_are_remembered_by_the_next_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(digests, "_STORED_FROM", 1)
+    monkeypatch.setattr(records, "_STORED_FROM", 1)
     path = tmp_path / "large"
     path.write_bytes(b"much")
     expected = sha256_of(path)
-    digests._digests.cache_clear()
-    monkeypatch.setattr(digests, "read_sha256", lambda *_: pytest.fail("it was read again"))
+    records._digests.cache_clear()
+    monkeypatch.setattr(records, "read_sha256", lambda *_: pytest.fail("it was read again"))
     assert sha256_of(path) == expected
 
 
