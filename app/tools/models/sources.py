@@ -348,16 +348,16 @@ def read_manifest(data: bytes) -> Manifest:
         made = TypeAdapter(Manifest).validate_python(found)
     except (ValueError, ValidationError, RecursionError) as error:
         raise SightlineError(
-            f"{MANIFEST} is no manifest of a model pack", detail=str(error)[:2000]
+            f"{MANIFEST} is not the manifest of a model pack", detail=str(error)[:2000]
         ) from error
     for model in made.models:
         safe_name(model.card)
         if model.revision and not is_revision(model.revision):
-            raise hostile("its manifest names a revision that is no commit")
+            raise hostile("its manifest names a revision that is not a commit")
         for file in model.files:
             safe_name(file.name)
             if not is_sha256(file.sha256):
-                raise hostile("its manifest has a sha256 that is none")
+                raise hostile("its manifest contains an invalid sha256")
     return made
 
 
@@ -465,7 +465,7 @@ def _write_all(
                 if changed or hashed.digest.hexdigest() != file.sha256:
                     raise SightlineError(
                         f"{file.name} was changed since {model.card} was installed",
-                        remedy="Install the model again; a pack holds what its record says.",
+                        remedy="Install the model again; a pack contains what was installed.",
                     )
 
 

@@ -69,11 +69,11 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
         return "The model runs on this computer; nothing leaves it."
     host = host_of(kind, fields)
     if not host:
-        return "Enter the address: it says where questions would be sent."
+        return "Enter an address to see where questions would be sent."
     if is_loopback(host):
         return "The endpoint is on this computer; nothing leaves it."
     pixels = (
-        "Pictures are sent only after a second question."
+        "Pictures are sent only after you are asked again."
         if fields.images
         else "No pixels are sent."
     )
