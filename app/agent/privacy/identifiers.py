@@ -243,13 +243,11 @@ class Identifiers:
             self._add(whole, owner, joined=True)
         joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
         for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
-            # "123A" counts, 123 does not.
-            if (
-                len(key) >= _MIN_ID
-                and sum(map(str.isdigit, key)) > 2
-                and not _ORDINARY_NUMBER.fullmatch(key)
-            ):
-                self._add(key, owner, joined=len(key) >= _MIN_JOINED)
+            # "123A" and the postcode NG7 2UH count, 123 and T12 do not.
+            mixed = len(key) > _MIN_ID and not key.isdigit()
+            enough = len(key) >= _MIN_ID and sum(map(str.isdigit, key)) > (1 if mixed else 2)
+            if enough and not _ORDINARY_NUMBER.fullmatch(key):
+                self._add(key, owner, joined=len(key) >= _MIN_JOINED or mixed)
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
         """Add a key. `joined`: whether it is found also with spaces in it; None for a word."""
@@ -269,7 +267,7 @@ class Identifiers:
         groups: list[list[_Hit]] = []
         at = 0
         while at < len(tokens):
-            hit = self._longest_at(text, tokens, at) if tokens[at][2][:3] in self._starts else None
+            hit = self._longest_at(text, tokens, at)
             at = hit.last + 1 if hit else at + 1
             if hit is None:
                 continue
@@ -298,7 +296,7 @@ class Identifiers:
                     break
                 wide = wide or not _TIGHT.fullmatch(gap)
             joined += word
-            if joined[:3] not in self._starts:
+            if joined[:3] not in self._starts and not joined.isdigit():
                 break
             key = next((form for form in _stems(joined, _MIN_ID) if form in self._owners), "")
             if key and (last == at or key in self._joined or not (wide or key.isdigit())):
@@ -357,10 +355,11 @@ def _table(file: str, *sections: str) -> frozenset[str]:
 
 
 def _stems(word: str, least: int = _MIN_WORD) -> tuple[str, ...]:
-    """Return a word, and it without an ending: "Müllers Lunge", "the Joneses", "metastases"."""
+    """Return a word, and it without an ending: "Müllers Lunge", "the Joneses"; 0815 and 815."""
     if not word.endswith("s") or len(word) <= least or word[-2:-1].isdigit():
-        return (word,)
-    return (word, word[:-1], word[:-2]) if word.endswith("es") else (word, word[:-1])
+        return (word, word.lstrip("0")) if word.isdigit() else (word,)
+    long = word.endswith("es") and len(word) > least + 2
+    return (word, word[:-1], word[:-2]) if long else (word, word[:-1])
 
 
 def _is_generic(word: str) -> bool:
@@ -398,7 +397,7 @@ def _dates(year: str, month: str, day: str) -> Iterator[str]:
         return
     tables = basic_profile.word_tables("names.txt")
     months = tables["MONTHS"].splitlines()[int(month) - 1].split()
-    m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"
+    m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"['\u2019]?(?:{year}|{year[2:]})"
     gap = r"(?:\s?[-/.]\s?|\s)"
     name = rf"(?:{months[0]})[^\W\d_]*\.?"
     for form in (

@@ -52,13 +52,7 @@ _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
 _META_DTYPES: dict[str, str] = shipped_table("meta_types")
-_META_SAME_AS = {
-    "rotation": "transformmatrix",
-    "orientation": "transformmatrix",
-    "position": "offset",
-    "origin": "offset",
-    "elementbyteordermsb": "binarydatabyteordermsb",
-}
+_META_SAME_AS: dict[str, str] = shipped_table("meta_same_as")
 _META_LINE = re.compile(rb"[^\n]*\n?")
 
 

@@ -236,3 +236,16 @@ def test_figures_in_private_attributes_and_descriptions_are_no_ids():
     text = "a ratio of 0.9998, 1001 voxels of 512, 512 and 2512 mm, 40961, 143507"
     assert redactor.text(text) == text
     assert redactor.text("ring 771-9034") == f"ring {REMOVED}"
+
+
+def test_numbers_are_found_as_people_type_them():
+    redactor = cleaned({
+        "PatientAddress": "27 Rosebery Gardens, NG7 2UH",
+        "PatientTelephoneNumbers": "+44 7700 900123",
+        "PatientBirthDate": "19871224",
+        "(0009,0010)": "GEMS_IMAG_01",
+    })  # fmt: skip
+    for written in ("NG7 2UH", "ng72uh", "07700900123", "7700-900123", "24 Dec '87"):
+        assert redactor.text(f"see {written}, left") == f"see {REMOVED}, left"
+    text = "How many images of 12 mm at T12, L4/L5, in 2 series?"
+    assert redactor.text(text) == text
