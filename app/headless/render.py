@@ -22,9 +22,9 @@ from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
 from app.imaging.layers import Layer, LayerFrame, layers_for
-from app.imaging.pixels import pipeline, presentation_pipeline
+from app.imaging.pixels import pipeline, presentation_pipeline, windows
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Instance, Plane, ScanResult, Series, Window
+from app.imaging.types import Content, Frame, Instance, Plane, ScanResult, Series, Window
 from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
@@ -149,14 +149,15 @@ def _pixels(
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((applied.layer, LayerFrame(presented.shapes)),)
     model = acquired.get(synthetic.ATTRIBUTE)
+    window = request.window or _automatic_window(decoder, series, acquired, frame)
     if not request.annotated:
-        return _turned(pipeline.render(frame, request.window), turn), model
+        return _turned(pipeline.render(frame, window), turn), model
     from app.views.canvas.annotated_render import render_annotated
 
     picture = render_annotated(
         frame,
         instance,
-        request.window,
+        window,
         frame_index=index,
         turn=turn,
         series=series,
@@ -164,6 +165,21 @@ def _pixels(
         state=applied,
     )
     return picture, model
+
+
+def _automatic_window(
+    decoder: Decoder, series: Series, image: Instance, frame: Frame
+) -> Window | None:
+    """Return the automatic window of an image's series; None if the frame has one of its own."""
+    if not windows.has_automatic_window(frame):
+        return None
+    samples: list[windows.GreySample] = []
+    for one in windows.sample_frames(image if windows.has_own_scale(image) else series):
+        with suppress(FileProblem):
+            sampled = decoder.frame(*one).result()
+            if windows.has_automatic_window(sampled):
+                samples.append(windows.grey_sample(sampled))
+    return windows.window_of(samples) if samples else None
 
 
 def _turned(pixels: NDArray[Any], turn: Display) -> NDArray[Any]:
@@ -231,9 +247,9 @@ def _not_shown(instance: Instance) -> FileProblem:
             subject=str(instance.path),
             remedy="Its attributes can be read in the window.",
         )
-    reason = "it holds a presentation state, which is applied to images"
+    reason = "it contains a presentation state, which is applied to images"
     if instance.content is Content.STRUCTURES:
-        reason = "it holds contours, which are drawn over images"
+        reason = "it contains contours, which are drawn over images"
     return FileProblem(
         reason,
         subject=str(instance.path),
@@ -286,7 +302,7 @@ def _state_for(
         if state.of(instance.sop_instance_uid, index) is not None:
             return state
     raise FileProblem(
-        "this presentation state is not about the chosen image",
+        "this presentation state does not apply to the chosen image",
         subject=str(states[0].path),
         remedy="Name another image with --frame.",
     )

@@ -17,7 +17,13 @@ from PySide6.QtCore import QObject
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.decode import CACHE_BYTES, Decoder
-from app.imaging.pixels.windows import GreySample, grey_sample, has_automatic_window, window_of
+from app.imaging.pixels.windows import (
+    GreySample,
+    grey_sample,
+    has_automatic_window,
+    sample_frames,
+    window_of,
+)
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
@@ -324,10 +330,6 @@ def _bytes_of(instance: Instance) -> int:
     return instance.rows * instance.columns * samples * (1 if bits in ("1", "8") else 2)
 
 
-SAMPLES = 9
-"""Number of frames, spread evenly over the series, from which the window is computed."""
-
-
 class SeriesWindow(QObject):
     """Finds the automatic window of the shown series and sets it on the viewport."""
 
@@ -359,9 +361,7 @@ class SeriesWindow(QObject):
         if count == known[0] or self._asked == (key, count):
             return
         self._asked = (key, count)
-        places = sorted({round(step * (count - 1) / (SAMPLES - 1)) for step in range(SAMPLES)})
-        frames = [_frame_of(source, place) for place in places]
-        self._fetch(self._asked, frames, [])
+        self._fetch(self._asked, sample_frames(source), [])
 
     def _fetch(
         self,
@@ -392,10 +392,3 @@ class SeriesWindow(QObject):
     def _take(self, asked: tuple[ScaleKey, int], window: Window) -> None:
         self._known[asked[0]] = (asked[1], window)
         self._follow()
-
-
-def _frame_of(source: Series | Instance, place: int) -> tuple[Instance, int]:
-    if isinstance(source, Instance):
-        return source, place
-    instance = source.instances[place]
-    return instance, instance.frames // 2

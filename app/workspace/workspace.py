@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
+from app.imaging.pixels.windows import has_own_scale
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
@@ -20,9 +21,6 @@ from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Pane, Panes, Viewport
-
-_OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
-"""Modalities whose images may be exposures of their own even if they are in one series."""
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -123,8 +121,7 @@ class Workspace:
     def scale_source(self, instance: Instance) -> Series | Instance:
         """Return the series, multi-frame image or lone image whose frames share one grey scale."""
         instance = self._acquired_of(instance)
-        alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
-        if alone or instance.frames > 1:
+        if has_own_scale(instance):
             return instance
         return self.studies.series_of(instance) or instance
 

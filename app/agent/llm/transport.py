@@ -24,22 +24,12 @@ from app.agent.llm.failures import (
     quoted,
     server_text,
 )
+from app.paths import shipped_table
 
 ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
 _ERROR_BYTES = 64 * 1024
-_HEADERS = frozenset(
-    {
-        "accept",
-        "anthropic-version",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-    }
-)
+_HEADERS = frozenset[str](shipped_table("sent_headers")["names"])
 """The headers that are sent. The packages would add this machine's system and, from environment
 variables, organisations, projects and headers meant for another endpoint."""
 
@@ -77,8 +67,7 @@ def make_client(
             )
         if response.is_success and response.headers.get("content-type", "").startswith("text/html"):
             raise model_failed(
-                "the address leads to a web page: this answer cannot be read as one of a language "
-                "model",
+                "the address leads to a web page, not to a language model",
                 at,
                 f"{CHECK_ADDRESS}, and whether the network asks for a log-in first.",
             )

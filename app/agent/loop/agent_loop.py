@@ -265,7 +265,7 @@ class _Run:
             return answer, ""
         claims = Claims(self.director, self.request.thread.history, self.agent.plans)
         lines = [line for text in said for line in claims.marked(text).splitlines()]
-        early = [f"\n- {line.strip()}" for line in lines if MARK.search(line)]
+        early = [f"\n- {line.strip().removeprefix('- ')}" for line in lines if MARK.search(line)]
         head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""
         return own + answer[len(self.written) :], head + "".join(early)

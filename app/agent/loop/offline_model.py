@@ -114,7 +114,9 @@ async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
         await asyncio.sleep(0)
 
 
-IN_PLACE = "The language model called no tool for this, so rules answered in its place.\n\n"
+IN_PLACE = (
+    "The language model did not call the tools that this needs, so rules answered in its place.\n\n"
+)
 """The beginning of an answer that rules gave because a model did not do what it was asked."""
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]

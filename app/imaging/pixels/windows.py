@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import has_value, modality_values
-from app.imaging.types import Frame, Lut, VoiFunction, Window
+from app.imaging.types import Frame, Instance, Lut, Series, VoiFunction, Window
 from app.paths import shipped_table
 
 Array = NDArray[Any]
@@ -24,6 +24,9 @@ _FARTHEST = ABSURD / 2.5
 AUTO = "auto"
 _AUTO_PERCENTILES = (0.5, 99.5)
 _AUTO_SAMPLES = 250_000
+_SAMPLES = 9
+_OWN_SCALE = frozenset({"CR", "DX", "IO", "MG", "PX", "RG", "XR"})
+"""Modalities whose images may be exposures of their own even if they are in one series."""
 _BORDER_SHARE = 0.5
 """Share of the edge's pixels that must be equal to count as a border without image."""
 _DARK = 8
@@ -105,6 +108,21 @@ def grey_sample(frame: Frame) -> GreySample:
         plain and frame.stored.dtype == np.uint8,
         frame.stored.dtype.kind in "iu",
     )
+
+
+def has_own_scale(instance: Instance) -> bool:
+    """Return whether the frames of an image share a grey scale with no other image."""
+    alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
+    return alone or instance.frames > 1
+
+
+def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
+    """Return frames spread evenly over a series or an image, whose window is computed from them."""
+    count = source.frames if isinstance(source, Instance) else len(source.instances)
+    places = sorted({round(step * (count - 1) / (_SAMPLES - 1)) for step in range(_SAMPLES)})
+    if isinstance(source, Instance):
+        return [(source, place) for place in places]
+    return [(one := source.instances[place], one.frames // 2) for place in places]
 
 
 def auto_window(frame: Frame) -> Window:

@@ -94,15 +94,7 @@ def object_words(uid: str) -> str:
 MAX_REFERENCES = 20_000
 _MAX_DEPTH = 24
 
-_NO_IMAGES = frozenset(
-    {
-        0x00081110,  # Referenced Study Sequence
-        0x00081111,  # Referenced Performed Procedure Step Sequence
-        0x00081120,  # Referenced Patient Sequence
-        0x00081125,  # Referenced Visit Sequence
-        0x30060012,  # RT Referenced Study Sequence: its items' own UID is a study's
-    }
-)
+_NO_IMAGES = frozenset[int](shipped_table("not_images")["tags"])
 """Sequences whose referenced UIDs are not those of images."""
 
 _REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
@@ -244,7 +236,7 @@ def _document_bytes(header: Header) -> bytes:
     # PDF readers accept up to 1 KB of other bytes before the signature.
     if not isinstance(data, bytes) or b"%PDF-" not in data[:1024]:
         kind = header.text("MIMETypeOfEncapsulatedDocument")[:40]
-        reason = "it holds no PDF document" + (f" (it declares {kind})" if kind else "")
+        reason = "it contains no PDF document" + (f" (it declares {kind})" if kind else "")
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
     length = header.value("EncapsulatedDocumentLength")
     if isinstance(length, int) and 0 < length <= len(data):
