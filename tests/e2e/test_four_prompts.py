@@ -362,7 +362,7 @@ def test_a_head_ct_is_refused_and_nobody_can_say_otherwise_here(
     assert "This image is CT" in asked["detail"]
     assert resolved["granted"] is False
     assert done["status"] == "failed"
-    assert "this image is CT, not a chest radiograph" in answer(events)
+    assert "This image is CT, not a chest radiograph" in answer(events)
 
 
 def test_llava_med_answers_without_an_image(ask: Ask, models: Path):
