@@ -35,7 +35,7 @@ Not for diagnosis.
 """
 _LLM_HELP = (
     "offline, openai[:MODEL], azure[:DEPLOYMENT], anthropic[:MODEL] or local[:PATH of a GGUF file "
-    "or a folder]; the rest, and the default, is what the settings say"
+    "or a folder]; everything else, and the default, comes from the settings"
 )
 
 

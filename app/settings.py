@@ -269,7 +269,7 @@ class PolicySettings(_Part):
         unclear = _take_parts(parts or {}, result, notices) or unclear
         if unclear:
             result["effects"] = _ASK_ALL | result["effects"]
-            notices.append("The rules for tools are not all understood: every tool asks.")
+            notices.append("Some rules for tools cannot be read: every tool asks.")
         return result
 
 

@@ -145,8 +145,8 @@ class AuditLog:
         else:
             reason = error.strerror or type(error).__name__
             if isinstance(error, TimeoutError):
-                reason = "another program holds the audit log"
-            remedy = "Make room on the disk, or ask for the right to write into its folder."
+                reason = "another program has the audit log open"
+            remedy = "Make room on the disk, or ask for permission to write to its folder."
         failed = AuditFailed(f"the audit log cannot be written ({reason})", remedy=remedy)
         if not self._problem:
             _log.warning("The audit log cannot be written (%s)", type(error).__name__)
@@ -363,7 +363,7 @@ def audit_key(file: Path, keyring: Secrets) -> bytes:
         reason = error.strerror or type(error).__name__
         raise SightlineError(
             f"its key cannot be read or kept ({reason})",
-            remedy="Ask this computer's administrator for the right to the settings folder.",
+            remedy="Ask this computer's administrator for access to the settings folder.",
         ) from error
     return found
 
@@ -383,7 +383,7 @@ def _stored_key(file: Path, keyring: Secrets) -> bytes | None:
         )
     raise SightlineError(
         "the file of its key is damaged",
-        remedy="Put the file audit.key back from a backup. Without it a new log must be begun: "
+        remedy="Put the file audit.key back from a backup. Without it a new log must be started: "
         "move the folder of the audit log and that file away.",
     )
 

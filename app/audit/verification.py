@@ -161,7 +161,7 @@ def _check_segment(chain: _Chain, head: Head | None, segment: int, data: bytes) 
             report.add(segment, 0, "this file is not part of the log")
         elif extra:
             place = data.count(b"\n", 0, size) + 1
-            report.add(segment, place, "something was added behind the end of the log")
+            report.add(segment, place, "something was added after the end of the log")
     if not data and not is_pending:
         report.add(segment, 0, "the file is empty")
     # Line by line: splitting a large file at once would hold up every other thread.
@@ -207,7 +207,7 @@ class _Chain:
         report, (segment, place) = self.report, self._place
         if head is not None and self._number < head.number:
             missing = f"{self._number + 1} to {head.number}"
-            report.add(segment, place, f"lines are missing behind it: {missing}")
+            report.add(segment, place, f"lines are missing after it: {missing}")
         elif head is not None and (self._number, self._mac) != (head.number, head.last):
             report.add(segment, place, "the log does not end as its signed head says")
         report.last = _time(self._line)
@@ -229,7 +229,7 @@ class _Chain:
             return
         why = str(entry.facts.get("why"))
         if why != ("begun" if segment == 1 else "full"):
-            self.report.add(segment, 1, _WHY.get(why, "the file was begun for no known reason"))
+            self.report.add(segment, 1, _WHY.get(why, "the file was started for no known reason"))
             after = str(entry.facts.get("after"))
             if re.fullmatch("[0-9a-f]{64}", after):
                 # The break is reported above; from here on the chain is checked anew.

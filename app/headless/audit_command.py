@@ -38,7 +38,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
     to print, from the end of the log; None for all.
     """
     if last is not None and last < 1:
-        raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
+        raise UsageError(f"--last: {last} is not a number of lines", remedy="Give 1 or more.")
     if kind and kind.lower() not in {name.lower() for name in KINDS}:
         known = ", ".join(KINDS).lower()
         raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
@@ -132,7 +132,7 @@ def find(target: str, *, as_json: bool = False) -> int:
         _print_entry(entry, as_json=as_json)
     summary = f"{_times(found, 'data_sent', 'sent')} {_times(found, 'exported', 'exported')}"
     if not found:
-        summary = "The audit log says nothing of it: it was neither read by a tool nor sent."
+        summary = "The audit log does not mention it: it was neither read by a tool nor sent."
     print(summary, file=sys.stderr)
     return 0 if found else 1
 

@@ -250,9 +250,9 @@ def _not_shown(instance: Instance) -> FileProblem:
             subject=str(instance.path),
             remedy="Its attributes can be read in the window.",
         )
-    reason = "it holds a presentation state, which is applied to images"
+    reason = "it contains a presentation state, which is applied to images"
     if instance.content is Content.STRUCTURES:
-        reason = "it holds contours, which are drawn over images"
+        reason = "it contains contours, which are drawn over images"
     return FileProblem(
         reason,
         subject=str(instance.path),
@@ -305,7 +305,7 @@ def _state_for(
         if state.of(instance.sop_instance_uid, index) is not None:
             return state
     raise FileProblem(
-        "this presentation state is not about the chosen image",
+        "this presentation state does not apply to the chosen image",
         subject=str(states[0].path),
         remedy="Name another image with --frame.",
     )

@@ -158,7 +158,7 @@ def _approver(model: LanguageModel) -> Approve:
         elif event.about == "override":
             reason = "Nobody can be asked here: in the window you are asked, and can say yes."
         else:
-            reason = "Nobody can be asked here: what acts needs the window, where you see it first."
+            reason = "Nobody can be asked here: a tool that acts needs the window."
         print(f"sightline: {printable(event.title)} Not allowed. {reason}", file=sys.stderr)
         return Decision(granted=False, reason=reason)
 
@@ -182,7 +182,7 @@ def _plan_only(
 
     if model.name != "offline":
         raise UsageError(
-            "only the offline planner knows its calls beforehand",
+            "only the offline planner can list its calls in advance",
             remedy="Use --plan-only with --llm offline.",
         )
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
@@ -370,7 +370,7 @@ def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
         held = everything[0]
         what = "an object" if held.content is Content.OTHER else f"a {held.content.value}"
         raise FileProblem(
-            f"it holds {what}, not an image that tools can be run on",
+            f"it contains {what}, not an image that tools can be run on",
             subject=str(held.path),
             remedy="Choose an image of the patient.",
         )

@@ -197,7 +197,7 @@ class _ReplayImages:
             if instance is None:
                 why = (
                     f"{name} was not found: no file with its UID and its pixels lies where it "
-                    "was. Name its place with --image"
+                    "was. Give its location with --image"
                 )
                 missing |= {name: why, path: why}
                 continue

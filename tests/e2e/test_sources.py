@@ -173,7 +173,7 @@ def test_a_tool_is_not_run_on_a_report(tmp_path: Path, capsys: pytest.CaptureFix
     path = str(get_testdata_file(REPORT))
     for command in (["tool", "dicom_processor"], ["ask", "Where are the lungs?"]):
         assert main([*command, "--image", path, "--out", str(tmp_path)]) == 1
-        assert "it holds a report, not an image" in capsys.readouterr().err
+        assert "it contains a report, not an image" in capsys.readouterr().err
 
 
 # Series and planes

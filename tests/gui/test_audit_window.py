@@ -87,7 +87,7 @@ def test_the_newest_line_is_first_with_what_was_done_and_how_it_ended(shown: Aud
         "Sent",
         "Tool ended",
         "Tool called",
-        "File begun",
+        "File started",
     ]
     assert cells(shown, OUTCOME)[:3] == ["not allowed", "", "done"]
     assert cells(shown, WHAT)[1] == "812 characters to cloud.example, 1 picture, m"

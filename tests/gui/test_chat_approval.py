@@ -375,4 +375,4 @@ def test_what_was_not_scrolled_into_view_cannot_be_allowed(chat: Chat, wait_unti
     wait_until(lambda: card.title not in card._unseen)
     chat.dock.conversation.ensureWidgetVisible(card.touched[0])
     wait_until(card.allow.isEnabled)
-    assert card._waits.text() == "The assistant waits for your answer."
+    assert card._waits.text() == "The assistant is waiting for your answer."

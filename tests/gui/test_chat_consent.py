@@ -318,7 +318,7 @@ def test_a_yes_to_risky_pictures_is_told_as_half_a_yes(
     chat.runner.say(ApprovalResolved, approval_id="a1", granted=True)
     card = consent_card(chat)
     wait_until(lambda: card.state.full)
-    assert ("once more" in card.state.full) == bool(risk)
+    assert ("asked again about" in card.state.full) == bool(risk)
     assert (f"may be sent to {HOST}" in card.state.full) == (not risk)
 
 

@@ -106,6 +106,18 @@ def test_what_the_answer_names_as_missing_has_a_button_too(chat: Chat, wait_unti
     assert wanted == [PLAIN.name]
 
 
+def test_models_that_the_answer_names_are_not_named_again(chat: Chat, wait_until: Wait):
+    wanted: list[str] = []
+    chat.dock.models_wanted.connect(wanted.append)
+    ask(chat, wait_until)
+    chat.runner.say(RunFinished, answer="See Tools > Models.", missing=[PLAIN.name])
+    wait_until(lambda: chat.run.ended)
+    assert chat.run.missing is None
+    (button,) = [b for b in chat.run.findChildren(QPushButton) if "Models" in b.text()]
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert wanted == [PLAIN.name]
+
+
 def test_names_are_those_of_cards_and_nothing_else():
     text = "Run `python -m app models get maira-2` (14000 MB). Or models accept a.b. models get"
     assert missing_models.card_names([text, text]) == ("maira-2", "a.b")

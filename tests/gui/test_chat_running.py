@@ -265,7 +265,7 @@ def test_tokens_and_cost_of_the_run_are_under_the_answer(
         ("cost", "The limit of cost", True),
         ("wall_time", "The time limit", True),
         ("repeated_call", "the same tool call", False),
-        ("cycle", "in a circle", False),
+        ("cycle", "in a loop", False),
         ("<b>new</b>", "(<b>new</b>)", True),
     ],
 )

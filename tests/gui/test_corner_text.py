@@ -145,7 +145,7 @@ def test_a_series_that_grows_while_it_is_shown_is_counted_anew(scene: Scene):
 
 def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
     area = QRectF(0, 0, 580, 690)
-    long = "Holds inside the ultrasound image, not in scales or traces beside it, nor anywhere else"
+    long = "Valid inside the ultrasound image, not in scales or traces next to it, nor elsewhere"
     corners = Corners(top_right=(long,), top_left=("ID " + "x" * 120,), bottom_right=("short",))
     blocks = text_overlay.corner_blocks(corners, area)
     metrics = QFontMetricsF(text_overlay.corner_font())

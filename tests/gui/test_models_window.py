@@ -85,7 +85,7 @@ def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):
     assert "modeling_strict.py" in told["Files"]
     assert "program code" in told["Files"]
     assert told["Memory"] == "1.2 GB (32 bit), 600 MB (bfloat16)"
-    assert told["What of it was tried"] == "Nothing with real weights."
+    assert told["Tested here"] == "Nothing with real weights."
     assert "It knows nothing." in told["Limits"]
     assert "someone/strict-net" in told["Source"]
     assert told["Self-check"] == ""
@@ -101,7 +101,7 @@ def test_the_self_check_and_where_facts_were_read_stand_on_the_models_page(room:
     room.window.details.show_model(shown)
     told = {name: view.plain() for name, (_head, view) in room.window.details.parts.items()}
     assert told["Self-check"] == "Failed: 3 of 18 scores differ"
-    assert "Licence: Second hand: a copy of its page." in told["Where these facts were read"]
+    assert "Licence: Second hand: a copy of its page." in told["Sources"]
     assert not room.window.details.parts["Self-check"][0].isHidden()
 
 
@@ -199,7 +199,7 @@ def test_what_was_copied_there_by_hand_waits_for_its_terms(room: Room):
     room.rest()
     (room.store.folder / "strict-net" / "modeling_strict.py").write_bytes(b"x = 2\n")
     room.window.refresh()
-    room.wait(lambda: room.state("strict-net") in ("Its code was changed", "Damaged"))
+    room.wait(lambda: room.state("strict-net") in ("Code changed", "Damaged"))
 
 
 def test_what_is_still_done_while_the_window_closes_is_noted(
@@ -227,7 +227,7 @@ def test_files_that_nothing_is_known_of_are_not_said_to_be_what_they_should_be(r
     room.wait(lambda: room.state("plain-net") == "Installed")
     room.window.choose("plain-net")
     click(room.window.verify_button)
-    room.wait(lambda: "nothing is known to compare it with" in room.said)
+    room.wait(lambda: "there is nothing to compare it with" in room.said)
     assert "what they should be" not in room.said
     assert THEME.warning in room.window.tasks.bar.text.styleSheet()
 

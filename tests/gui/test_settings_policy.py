@@ -195,7 +195,7 @@ def test_rules_of_this_computer_are_shown_and_cannot_be_lifted(window: Callable[
     assert not page.tools.choice.isEnabled()
     words = page.argument_rules.plain()
     assert "By this computer's administrator. Folders: tools may write only to /data/" in words
-    assert "a yes holds for one call" in words
+    assert "a yes counts for one call" in words
 
 
 def test_rules_for_arguments_are_shown_in_words_and_kept(

@@ -180,7 +180,7 @@ def test_it_names_the_host_that_data_goes_to(rig: Callable[..., Rig]):
     assert "will be sent to api.example.org" in page.privacy.plain()
     assert "No pixels are sent." in page.privacy.plain()
     click_check(page.forms["openai"].images)
-    assert "Pictures are sent only after a second question." in page.privacy.plain()
+    assert "Pictures are sent only after you are asked again." in page.privacy.plain()
     retype(page.forms["openai"].url, "http://127.0.0.1:11434/v1")
     assert page.privacy.plain() == "The endpoint is on this computer; nothing leaves it."
     retype(page.forms["openai"].url, "http://far.example/v1")
@@ -306,7 +306,7 @@ def test_a_key_that_the_keyring_keeps_is_not_said_to_be_forgotten(
     key = dialog.model.forms["openai"].key
     wait_until(key.forget_button.isVisible)
     click(key.forget_button)
-    wait_until(lambda: "did not let go" in key.note.text())
+    wait_until(lambda: "did not delete" in key.note.text())
 
 
 def test_a_variable_that_would_be_sent_is_announced(rig: Callable[..., Rig], wait_until: Wait):

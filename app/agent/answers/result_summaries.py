@@ -25,6 +25,7 @@ from app.tools.result_wording import (
 )
 
 _INSTALL = re.compile(r"\bmodels (?:get|accept) ")
+_WHERE = "Tools > Models"
 _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
@@ -70,7 +71,8 @@ def write_summary(
         return "\n\n".join(warned or ["None of the results so far carries a warning."])
     told = AnswerContext(frozenset(topics), ran, targets)
     direct = _direct_answers(results, told, plans)
-    blocks = [*filter(None, [_head(results, skipped, topics)]), *direct.values()]
+    head = "" if direct else _head(results, skipped, topics)
+    blocks = [*filter(None, [head]), *direct.values()]
     blocks += _blocks(results, skipped, notes, plans, direct)
     limits = _limits(told, plans)
     if limits:
@@ -117,7 +119,8 @@ def _blocks(
     blocks = ["\n".join(render_result(message, plans)) for message in told if message.ok]
     failed = [message for message in results if not message.ok]
     names = [(name_of_tool(message.tool, plans), message) for message in failed if message in told]
-    lines = [f"- **{name}:** {_reason(message)}" for name, message in names]
+    lacking = [f"- {model}, for {name}" for name, item in names if (model := _lacked(item))]
+    lines = [f"- **{name}:** {_reason(item)}" for name, item in names if not _lacked(item)]
     lines += [
         f"- **{name_of_tool(item.tool, plans)}** was not run: "
         f"{_with_names(_sentence(item.reason), plans)}"
@@ -125,8 +128,8 @@ def _blocks(
     ]
     if lines:
         blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
-    if any(_INSTALL.search(str(message.data.get("remedy") or "")) for message in failed):
-        blocks.append("Models are installed under Tools > Models.")
+    if lacking:
+        blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
     blocks += _warnings(results, [*direct.values()], plans)
     if notes:
         about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
@@ -168,11 +171,20 @@ def _sentence(text: str) -> str:
     return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
+def _lacked(message: Message) -> str:
+    """Return the model whose lack made a call fail; "" if it failed for another reason."""
+    error = one_line(_FILE.sub("", str(message.data.get("error") or "")), 600)
+    named = error.partition("not installed: ")[2].rstrip(".")
+    return named if _INSTALL.search(str(message.data.get("remedy") or "")) else ""
+
+
 def _reason(message: Message) -> str:
-    """Return why a call failed and what to do; how to install a model is told once for all."""
+    """Return why a call failed and what to do."""
+    if model := _lacked(message):
+        return f"Not installed ({_WHERE}): {model}."
     error = one_line(_FILE.sub("", str(message.data.get("error") or "failed")), 600).rstrip(".")
     remedy = one_line(for_people(str(message.data.get("remedy") or "")), limit=600)
-    return f"{sentence(error)}. {'' if _INSTALL.search(remedy) else remedy}".rstrip()
+    return f"{sentence(error)}. {f'See {_WHERE}.' if _INSTALL.search(remedy) else remedy}".rstrip()
 
 
 def _direct_answers(

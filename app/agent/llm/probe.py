@@ -227,7 +227,7 @@ class Probe:
             if close is not None and not self._in_use(model):
                 await asyncio.to_thread(close)
         if not said:
-            failed = f"✕ {model.name} ended its answer without a word."
+            failed = f"✕ {model.name} gave an empty answer."
             return Report(False, (*lines, failed, "Test again, or choose another model."))
         lines.append(f"✓ {model.name} is loaded and answers: {took:.1f} s.")
         if form == "json_schema":
@@ -273,12 +273,12 @@ def _size(file: Path) -> int:
         weights = [item.stat().st_size for item in file.glob("*.safetensors")]
         if not weights or not (file / "config.json").is_file():
             raise SightlineError(
-                "The folder holds no transformers model: config.json and safetensors are needed."
+                "The folder contains no transformers model: config.json and safetensors are needed."
             )
         return sum(weights)
     with file.open("rb") as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
-            raise SightlineError("This is no GGUF file.")
+            raise SightlineError("This is not a GGUF file.")
     return file.stat().st_size
 
 
@@ -412,7 +412,7 @@ class _Examination:
         answer = await self._ask(Message(role="user", text="Say OK."))
         if not answer.first_s:
             raise ModelFailed(
-                f'the model "{self.at.model}" ended its answer without a word',
+                f'the model "{self.at.model}" gave an empty answer',
                 remedy="Test again, or choose another model.",
             )
         self.say("✓", f"it streams: the first word came after {max(answer.first_s, 0.1):.1f} s")
@@ -432,7 +432,7 @@ class _Examination:
         elif found == "json_schema":
             self.say("✕", 'it calls tools best by JSON: choose "JSON schema" as the form of calls')
         else:
-            self.say("✕", "it did not call a tool: choose another model to have it run tools")
+            self.say("✕", "it did not call a tool: choose another model if tools are to run")
         self.form = found
         if self.choice.kind != "anthropic":
             if await self._keeps_schema():
@@ -455,7 +455,7 @@ class _Examination:
             try:
                 answer = await self._ask(_about_picture(folder))
             except ModelFailed:
-                self.say("–", "it takes no pictures")
+                self.say("–", "it does not accept pictures")
                 return
         if "red" in answer.text.lower():
             self.say("✓", "it sees pictures")
@@ -559,7 +559,7 @@ async def _tls_version(host: str, port: int) -> str:
 def _unreachable(error: Exception, at: Endpoint) -> ModelFailed:
     if isinstance(error, TimeoutError):
         return ModelFailed(
-            f"{at.host} does not accept the connection in time",
+            f"{at.host} did not accept the connection in time",
             remedy="Check the address, and whether a firewall or a VPN is in between.",
         )
     return connection_failure(error, at)

@@ -107,7 +107,7 @@ def _check_url(url: str) -> None:
     if parts.username or parts.password or parts.query:
         # Addresses are kept in the settings file and shown; a key in one would be, too.
         raise UsageError(
-            "the address of the language model holds more than host and path",
+            "the address of the language model contains more than host and path",
             remedy="Leave out names, passwords and what follows a question mark; a key has its "
             "own field.",
         )

@@ -67,8 +67,7 @@ def make_client(
             )
         if response.is_success and response.headers.get("content-type", "").startswith("text/html"):
             raise model_failed(
-                "the address leads to a web page: this answer cannot be read as one of a language "
-                "model",
+                "the address leads to a web page, not to a language model",
                 at,
                 f"{CHECK_ADDRESS}, and whether the network asks for a log-in first.",
             )

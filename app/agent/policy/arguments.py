@@ -240,7 +240,7 @@ def _judge_sizes(
     sizes = site_rules.size_limits(rules.sizes)
     whole = sum(len(piece.value) for piece in found if isinstance(piece.value, str))
     if whole > sizes.whole:
-        why = f"hold more than {sizes.whole:,} characters together"
+        why = f"contain more than {sizes.whole:,} characters together"
         yield Judgement(
             Rule.DENY, f"{spec.name} was not run: its arguments {why}.", "", "Use less."
         )
@@ -310,7 +310,7 @@ def _judge_path(
     if not text.strip() or (piece.default and use != "write"):
         return None  # nothing at all, or the tool's own choice of what it reads
     if "\0" in text:
-        why = "holds a NUL character"
+        why = "contains a NUL character"
     elif use == "write":
         return _judge_target(spec, piece, text, scope, rules)
     elif scope.holds(text):
@@ -322,7 +322,7 @@ def _judge_path(
     elif not leads_elsewhere(text, scope):
         return None
     else:
-        why = "holds the path of a file that is not of this run"
+        why = "contains the path of a file that is not of this run"
     return _refused(spec, piece.where, why, scope.hint())
 
 

@@ -55,21 +55,21 @@ def parse_host(raw: str) -> Host:
     """
     text = raw.strip()
     if any(unicodedata.category(sign)[0] in "CZ" for sign in text):
-        raise AmbiguousHost("there are blank or invisible signs in it")
+        raise AmbiguousHost("it contains blank or invisible characters")
     if "\\" in text:
-        raise AmbiguousHost("there is a backslash in it")
+        raise AmbiguousHost("it contains a backslash")
     notes: list[str] = []
     name, port = _name_and_port(text, notes)
     if "%" in name:
-        raise AmbiguousHost("there are percent signs in the name")
+        raise AmbiguousHost("its name contains percent signs")
     name = _ascii(name.removesuffix("."), notes)
     address = _ip_address(name, notes)
     if address is not None:
         return Host(str(address), port, (*notes, *_address_notes(address)))
     if not name or len(name) > 253 or not all(map(_LABEL.fullmatch, name.split("."))):
-        raise AmbiguousHost("that is no name of a host")
+        raise AmbiguousHost("it is not a host name")
     if name.rpartition(".")[2].isdigit():
-        raise AmbiguousHost("that is no address")
+        raise AmbiguousHost("it is not an address")
     if name == "localhost":
         notes.append("this computer")
     elif "." not in name or name.endswith(_LOCAL):
@@ -94,10 +94,10 @@ def _name_and_port(text: str, notes: list[str]) -> tuple[str, int]:
         raise AmbiguousHost("name and port cannot be told apart") from None
     if parts.username is not None:
         if "@" in parts.username + (parts.password or ""):
-            raise AmbiguousHost("there is more than one @ in it")
-        notes.append("a user name or password stands before the host")
+            raise AmbiguousHost("it contains more than one @")
+        notes.append("it contains a user name or password")
     if not name:
-        raise AmbiguousHost("that is no name of a host")
+        raise AmbiguousHost("it is not a host name")
     return name, port
 
 
@@ -111,7 +111,7 @@ def _ascii(name: str, notes: list[str]) -> str:
     try:
         encoded = unicodedata.normalize("NFKC", lowered).encode("idna").decode("ascii").lower()
     except UnicodeError:
-        raise AmbiguousHost("its letters stand for no host") from None
+        raise AmbiguousHost("it does not encode a host name") from None
     notes.append("written in letters of another alphabet or width")
     return encoded
 

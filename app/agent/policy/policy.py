@@ -159,9 +159,9 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
             reason = "it is not JSON"
         _log.warning("a site's policy for tools cannot be used")
         notices.append(
-            f"The policy for tools of this computer cannot be used ({reason}): until it is mended "
-            "every tool asks, and none may write, send or run programs. Tell this computer's "
-            "administrator."
+            f"The policy for tools of this computer cannot be used ({reason}): until it is "
+            "corrected every tool asks, and none may write, send or run programs. Tell this "
+            "computer's administrator."
         )
         policies.append(Policy.from_data({"effects": _STRICT}))
     return tuple(policies)

@@ -83,7 +83,7 @@ def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"] if part != "[key]")
         raise _misunderstood(
-            f"{where} is {first['input']!r}, which is not understood",
+            f"{where} is {first['input']!r}, which cannot be read",
             f"{first['msg']}. All fields are in docs/privacy.md.",
         ) from None
 
@@ -152,7 +152,7 @@ def describe(rules: PolicySettings) -> list[str]:
             f"in a list, numbers up to {sizes.number:,.12g}"
         )
     if not rules.remember:
-        sentences.append("Answers: a yes holds for one call, never for a whole conversation")
+        sentences.append("Answers: a yes counts for one call, never for a whole conversation")
     return sentences
 
 

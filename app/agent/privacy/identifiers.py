@@ -267,14 +267,16 @@ class Identifiers:
         groups: list[list[_Hit]] = []
         at = 0
         while at < len(tokens):
-            hit = self._longest_at(text, tokens, at)
+            word = tokens[at][2]
+            near = word[:3] in self._starts or word.isdigit()
+            hit = self._longest_at(text, tokens, at) if near else None
             at = hit.last + 1 if hit else at + 1
             if hit is None:
                 continue
             before = groups[-1][-1] if groups else hit
             gap = text[tokens[before.last][1] : tokens[hit.first][0]]
-            near = before is not hit and _GAP.fullmatch(gap)
-            if near and not self._owners[before.key].isdisjoint(self._owners[hit.key]):
+            beside = before is not hit and _GAP.fullmatch(gap)
+            if beside and not self._owners[before.key].isdisjoint(self._owners[hit.key]):
                 groups[-1].append(hit)  # of one value, side by side
             else:
                 groups.append([hit])

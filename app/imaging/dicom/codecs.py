@@ -335,7 +335,7 @@ def _not_supported(header: Header) -> FileProblem:
     if str(header.syntax) in _JPIP:
         return guards.problem(
             header.path,
-            f"it holds no pixels, only a link to a server that has them ({name})",
+            f"it contains no pixels, only a link to a server that has them ({name})",
             "Ask for an export with the pixels in the file",
         )
     return guards.problem(
@@ -368,7 +368,7 @@ def _read_compressed(
     try:
         coded = None if decoder in _NO_CODE_STREAMS else declared_figures(data)
     except ValueError as error:
-        reason = "its compressed data is damaged: what it says of itself cannot be right"
+        reason = "its compressed data is damaged: its own description cannot be right"
         raise guards.problem(header.path, reason, guards.COPY_AGAIN, str(error)) from None
     if coded is not None:
         _check_code_stream(header, layout, coded)

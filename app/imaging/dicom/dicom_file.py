@@ -173,7 +173,7 @@ class Header:
             return int(str(raw).strip())
         except ValueError:
             raise guards.problem(
-                self.path, f"its header is damaged: {keyword} is no number", guards.COPY_AGAIN
+                self.path, f"its header is damaged: {keyword} is not a number", guards.COPY_AGAIN
             ) from None
 
 
@@ -325,7 +325,7 @@ def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
     def stop(tag: BaseTag, vr: str | None, length: int) -> bool:
         del vr
         if tag == _CHARSET and length > _MAX_SHARED:
-            reason = "its header is damaged: it holds a list of very many character sets"
+            reason = "its header is damaged: it lists very many character sets"
             raise guards.problem(path, reason, guards.COPY_AGAIN)
         return tag in _PIXEL_TAGS
 
@@ -343,7 +343,9 @@ def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
         if max(packed.count(item) for item in _ITEMS) > MAX_ITEMS_OF_FRAMES:
             raise _too_many_items(path, MAX_ITEMS_OF_FRAMES)
         if value is not None and len(value) > _MAX_VALUE_BYTES and vr not in _BULK:
-            reason = "its header is damaged: it holds an element of very many values or letters"
+            reason = (
+                "its header is damaged: it contains an element with very many values or letters"
+            )
             raise guards.problem(path, reason, guards.COPY_AGAIN)
     return dataset
 
@@ -373,7 +375,7 @@ class _CountedFile:
         if self._items > MAX_ITEMS_OF_FRAMES:
             self.refusal = _too_many_items(self._path, MAX_ITEMS_OF_FRAMES)
         elif self._reads > min(MAX_READS_AN_ITEM * (self._items + 1), MAX_READS):
-            reason = "its header is damaged: it holds more elements than can be read safely"
+            reason = "its header is damaged: it contains more elements than can be read safely"
             self.refusal = guards.problem(self._path, reason, guards.COPY_AGAIN)
         if self.refusal is not None:
             raise self.refusal
@@ -381,7 +383,7 @@ class _CountedFile:
 
 
 def _too_many_items(path: Path, limit: int) -> FileProblem:
-    reason = f"it holds over {limit:,} items: more than can be read safely"
+    reason = f"it contains over {limit:,} items: more than can be read safely"
     return guards.problem(path, reason, "Ask its source for it in several files")
 
 

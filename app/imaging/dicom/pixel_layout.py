@@ -71,11 +71,11 @@ def layout_of(header: Header) -> Layout:
     """
     path = header.path
     if header.pixels is None:
-        raise guards.problem(path, "it holds no pixels, only a header", guards.COPY_AGAIN)
+        raise guards.problem(path, "it contains no pixels, only a header", guards.COPY_AGAIN)
     if header.pixels.declared == UNDEFINED_LENGTH and not header.encapsulated:
         raise guards.problem(
             path,
-            f"its pixels are compressed, but it calls them uncompressed ({header.syntax.name})",
+            f"its pixels are compressed, though declared uncompressed ({header.syntax.name})",
             "Ask for a new export",
         )
     floating = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}.get(header.pixels.keyword)
@@ -195,6 +195,6 @@ def truncation_problem(header: Header, layout: Layout) -> FileProblem:
     expected = math.ceil(layout.frame_bits * layout.frames / 8)
     return guards.problem(
         header.path,
-        f"the file is cut short: it holds {length:,} of {expected:,} bytes of pixels",
+        f"the file is cut short: it contains {length:,} of {expected:,} bytes of pixels",
         guards.COPY_AGAIN,
     )

@@ -87,7 +87,7 @@ class Archive:
         self.refused: list[tuple[str, str]] = []
         try:
             if _declared_members(path) > _MOST_DECLARED:  # they take seconds only to be counted
-                raise guards.problem(path, "the zip archive holds too many files", UNPACK)
+                raise guards.problem(path, "the zip archive contains too many files", UNPACK)
             self._zip = zipfile.ZipFile(path)
         except FileProblem:
             raise
@@ -98,7 +98,7 @@ class Archive:
         self._refuse_overlap()
         for info in self._zip.infolist():
             if len(self.files) + len(self.refused) >= MAX_MEMBERS:
-                self.refused.append(("", "the archive holds too many files"))
+                self.refused.append(("", "the archive contains too many files"))
                 break
             if not info.filename.endswith("/"):  # `is_dir` fails on an empty name
                 self._take(info)
@@ -112,7 +112,7 @@ class Archive:
         packed = sum(info.compress_size for info in self._zip.infolist())
         if packed > self.path.stat().st_size:
             self._zip.close()
-            reason = "the zip archive declares more than it holds"
+            reason = "the zip archive declares more than it contains"
             raise guards.problem(self.path, reason, guards.COPY_AGAIN)
 
     def _take(self, info: zipfile.ZipInfo) -> None:
@@ -126,7 +126,9 @@ class Archive:
             self.refused.append((name, reason))
             return
         if name in self.files:
-            self.refused.append((name, "the archive holds it more than once; the last is listed"))
+            self.refused.append(
+                (name, "the archive contains it more than once; the last is listed")
+            )
         self.files[name] = info
 
 
@@ -206,7 +208,7 @@ def _refusal_reason(info: zipfile.ZipInfo) -> str:
     if stat.S_ISLNK(info.external_attr >> 16):
         return "it is a link, which is not followed"
     if info.compress_type not in _METHODS:
-        return "it is compressed in a way that is not read here"
+        return "it is compressed in a way that is not supported"
     if info.file_size > MAX_MEMBER_BYTES:
         return "it is too large to be opened inside an archive"
     inflates = info.file_size > info.compress_size * MAX_RATIO

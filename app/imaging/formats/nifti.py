@@ -154,7 +154,7 @@ def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
     name = _DTYPES.get(code)
     if name is None:
         what = _OTHER_TYPES.get(code, f"numbers of an unknown type ({code})")
-        raise guards.problem(path, f"it holds {what}, which cannot be shown as an image")
+        raise guards.problem(path, f"it contains {what}, which cannot be shown as an image")
     return np.dtype(f"{fields['order']}{name}"), 0
 
 
@@ -205,7 +205,7 @@ def _geometry(
         sizes = [*fields["dim"][1:4], 1]
         corners *= np.maximum(np.array(sizes, float) - [1, 1, 1, 0], [1, 1, 1, 1])
         if np.abs((chosen - qform) @ corners.T).max() > _SAME_MM * max(voxel_steps(chosen)):
-            notes.append("its sform and qform disagree on how it lies: its sform is used")
+            notes.append("its sform and qform disagree about its orientation: its sform is used")
     if chosen is None:
         pixdim = [abs(float(step)) * scale for step in fields["pixdim"][1:4]]
         i, j, k = (step if math.isfinite(step) else 0.0 for step in pixdim)

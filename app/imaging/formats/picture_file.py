@@ -38,7 +38,7 @@ _ORIENTATION_TAG = 0x0112
 _BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
     b"PK\x03\x04": "a zip archive",
-    b"RIFF": "a film or a sound",
+    b"RIFF": "a video or a sound file",
     b"NRRD": "an NRRD volume of an unknown version",
     b"\x1f\x8b": "a compressed (gzip) file",
 }

@@ -167,7 +167,9 @@ def _rows(kind: str, fields: Fields) -> tuple[AttributeRow, ...]:
 
 def _dtype(path: Path, name: str, code: str | None, big: bool) -> np.dtype[Any]:
     if code is None:
-        raise guards.problem(path, f'it holds samples of the type "{name[:30]}", which is unknown')
+        raise guards.problem(
+            path, f'it contains samples of the type "{name[:30]}", which is unknown'
+        )
     return np.dtype(f"{'>' if big else '<'}{code}")
 
 
@@ -228,7 +230,7 @@ def _nrrd_fields(path: Path) -> tuple[Fields, int]:
             continue
         name, separator, value = line.partition(":")
         if not separator:
-            raise damaged_header(path, "a line of it has no meaning")
+            raise damaged_header(path, "one of its lines has no meaning")
         # Both spellings are allowed by the format.
         name = {"datafile": "data file"}.get(name.strip().lower(), name.strip().lower())
         _add_field(path, fields, name, value)
@@ -252,7 +254,7 @@ def _nrrd_offset(
     for name in ("line skip", "byte skip"):
         number = _whole_number(fields.get(name, fields.get(name.replace(" ", ""), "0")))
         if number is None:
-            raise damaged_header(path, f"its {name} is no number")
+            raise damaged_header(path, f"its {name} is not a number")
         skips.append(number)
     lines, skip = skips
     if lines < 0 or skip < -1:

@@ -87,7 +87,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
                 continue
             instances.append(_instance(path, status, digest, part, stack))
     if not instances:
-        raise refused or guards.problem(path, "the TIFF file holds no image", guards.COPY_AGAIN)
+        raise refused or guards.problem(path, "the TIFF file contains no image", guards.COPY_AGAIN)
     return tuple(instances)
 
 
@@ -101,10 +101,10 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     with _parsed_file(path) as parsed:
         series = len(parsed.tif.series)
         if not 0 <= part < series:
-            raise guards.problem(path, f"it holds {series} images, not {part + 1}")
+            raise guards.problem(path, f"it contains {series} images, not {part + 1}")
         stack = parsed.stack(path, part)
         if not 0 <= index < stack.frames:
-            raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
+            raise guards.problem(path, f"it contains {stack.frames} frames, not {index + 1}")
         pixels = frame_pixels(path, stack.series, *stack.place(index))
     turn = stack.meta.turn
     stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
@@ -213,7 +213,7 @@ def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     """Return a warning about planes that the file promises and does not hold."""
     images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
     if isinstance(images, int) and images > frames:
-        return f"the file is cut short: it holds {frames} of {images} planes"
+        return f"the file is cut short: it contains {frames} of {images} planes"
     if tif.is_ome and tif.series[part].kind != "ome":
         return "its OME description names other files or is damaged: planes in the file's order"
     return ""
@@ -393,7 +393,7 @@ class Metadata:
 def _safe_xml(path: Path, text: str) -> ET.Element:
     """Parse OME-XML; refuse entity declarations, which can expand without limit."""
     if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
-        raise guards.problem(path, "its OME description is not safe to be read")
+        raise guards.problem(path, "its OME description is not safe to read")
     try:
         return ET.fromstring(text)  # entities were refused above
     except ET.ParseError:
@@ -408,7 +408,7 @@ def _check_ome(path: Path, text: str) -> None:
     for element in _safe_xml(path, text).iterfind(".//{*}Pixels"):
         sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
         if math.prod(sizes) > guards.MAX_FRAMES:
-            reason = "its OME description declares more planes than can be right"
+            reason = "its OME description declares an impossible number of planes"
             raise guards.problem(path, reason, guards.COPY_AGAIN)
 
 
@@ -498,7 +498,7 @@ def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
     sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
     # Tools that crop or shrink an image often copy its description unchanged.
     if sizes != (page.imagewidth, page.imagelength):
-        spacing = Spacing(note="the OME description is of an image of another size")
+        spacing = Spacing(note="the OME description is for an image of another size")
     elif row and column:
         note = "stated by the file (OME PhysicalSize)"
         spacing = stated_spacing(row, column, SpacingSource.CALIBRATED, note)

@@ -85,7 +85,7 @@ def _check_kind(path: Path, page: Any) -> None:
     dtype = page.dtype
     if dtype is None or np.dtype(dtype).kind not in "buif":
         what = "complex numbers" if dtype is not None else "samples of an unknown type"
-        raise guards.problem(path, f"it holds {what}, which cannot be shown as an image")
+        raise guards.problem(path, f"it contains {what}, which cannot be shown as an image")
     photometric = int(page.photometric)
     if photometric in _REFUSED or photometric > _YCBCR:
         name = _REFUSED.get(photometric, f"photometric interpretation {photometric}")
@@ -182,7 +182,7 @@ def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
     if array.dtype == np.uint32:
         array = (array >> 16).astype(np.uint16)
     if array.dtype.str[1:] not in ("u1", "u2"):
-        raise guards.problem(path, f"it holds colour as {array.dtype}, which cannot be shown")
+        raise guards.problem(path, f"it contains colour as {array.dtype}, which cannot be shown")
     if page.photometric == _CMYK:
         return _from_cmyk(path, array), "converted from CMYK without a colour profile"
     rgb, extra = array[..., :3], tuple(page.extrasamples)

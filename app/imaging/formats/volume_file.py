@@ -78,7 +78,7 @@ _THICK = 1.2
 _LABELS = 64
 _MAX_LABEL = 4095
 _PERPENDICULAR = 1e-3
-_UNKNOWN_PLACE = "the file does not say how it lies in the patient"
+_UNKNOWN_PLACE = "the file does not give its orientation in the patient"
 _PLANES = {
     0: ((1, 1), (2, -1), (0, -1)),
     1: ((0, 1), (2, -1), (1, 1)),
@@ -165,10 +165,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     status = sources.status(path)
     header = read_header(path)
     if not 0 <= part < header.parts:
-        raise guards.problem(path, f"it holds {header.parts} volumes, not {part + 1}")
+        raise guards.problem(path, f"it contains {header.parts} volumes, not {part + 1}")
     axes = slice_axes(header)
     if not 0 <= index < header.shape[axes.slices]:
-        raise guards.problem(path, f"it holds {header.shape[axes.slices]} slices, not {index + 1}")
+        raise guards.problem(
+            path, f"it contains {header.shape[axes.slices]} slices, not {index + 1}"
+        )
     key = (path, status, sources.status(header.data), part)
     voxels, windows = _volume_cache.get(key, lambda: _sliced_volume(header, path, part, axes))
     stored = np.ascontiguousarray(voxels[index])
@@ -462,7 +464,9 @@ def _read_text(header: VolumeHeader, file: BinaryIO, path: Path) -> Array:
             try:
                 values = np.fromstring(text, header.dtype.newbyteorder("="), sep=" ")
             except DeprecationWarning:
-                raise guards.problem(path, "its voxels are no numbers", guards.COPY_AGAIN) from None
+                raise guards.problem(
+                    path, "its voxels are not numbers", guards.COPY_AGAIN
+                ) from None
     if values.size < count:
         raise truncated_file(path, values.size * size, header.total_bytes)
     return values[:count]

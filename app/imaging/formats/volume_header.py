@@ -130,7 +130,7 @@ def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
         reason = f"it declares a volume of {i} x {j} x {k} voxels, too large to be opened safely"
         raise guards.problem(path, reason, "The header may be damaged; ask for a smaller export")
     if header.packed and header.offset > MAX_PACKED_OFFSET:
-        raise damaged_header(path, "its voxels begin far behind it")
+        raise damaged_header(path, "its voxels begin far beyond its end")
     rest = data_size if header.packed else data_size - header.offset
     if header.encoding == "raw" and not header.packed and rest < header.total_bytes:
         raise truncated_file(path, max(rest, 0), header.total_bytes)
@@ -144,7 +144,7 @@ def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
 
 def truncated_file(path: Path, there: int, wanted: int) -> FileProblem:
     """Return the error for a file with only `there` of the `wanted` bytes of voxels."""
-    reason = f"the file is cut short: it holds {there:,} of {wanted:,} bytes of voxels"
+    reason = f"the file is cut short: it contains {there:,} of {wanted:,} bytes of voxels"
     return guards.problem(path, reason, guards.COPY_AGAIN)
 
 

@@ -149,12 +149,14 @@ def _read_part(path: Path, status: FileStatus, part: int) -> _Labels:
         raise guards.problem(path, f"it is in colour or rescaled: {NOT_LABELS}", _REMEDY)
     low, high = voxels.min(), voxels.max()
     if not (low >= 0 and high < _PART and all((one == one.round()).all() for one in voxels)):
-        raise guards.problem(path, f"it holds fractions or negative values: {NOT_LABELS}", _REMEDY)
+        raise guards.problem(
+            path, f"it contains fractions or negative values: {NOT_LABELS}", _REMEDY
+        )
     values: set[int] = set()
     for plane in voxels:
         values.update(np.unique(plane).astype(int).tolist())
         if len(values) > MOST_LABELS:
-            reason = f"it holds more than {MOST_LABELS} different values: {NOT_LABELS}"
+            reason = f"it contains more than {MOST_LABELS} different values: {NOT_LABELS}"
             raise guards.problem(path, reason, _REMEDY)
     box: list[slice] = []
     for axis in range(3):

@@ -153,7 +153,10 @@ def _pixel_mapping(
         return None, ""
     # Pixels of different images cannot be told apart by the coordinates.
     if len(named) > 1:
-        return None, "it is about several images, and does not say whose pixels it counts"
+        return (
+            None,
+            "it is about several images, and does not say which one its coordinates refer to",
+        )
     origin = _origin(header, target, named[target.uid])
     if origin is None:
         return None, ""

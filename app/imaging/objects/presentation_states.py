@@ -198,7 +198,7 @@ class _StateReader:
         voi = voi_of(self._attributes(item))
         luts = luts_of(self._attributes(item), "VOILUTSequence")
         if not voi.windows and not luts:
-            self._warn("a grey window of it is damaged; the image's own is shown")
+            self._warn("one of its grey windows is damaged; the image's own is shown")
             return None
         return Voi(voi.windows, luts)
 

@@ -78,7 +78,7 @@ def waveform_groups(header: Header) -> list[Dataset]:
     """Return the items in the Waveform Sequence; raise FileProblem if there are none."""
     found = items_of(header.dataset, "WaveformSequence")
     if not found:
-        raise guards.problem(header.path, "it holds no waveform", guards.COPY_AGAIN)
+        raise guards.problem(header.path, "it contains no waveform", guards.COPY_AGAIN)
     return found
 
 
@@ -90,7 +90,7 @@ def waveform_group(header: Header, index: int) -> Group:
     """
     items = waveform_groups(header)
     if not 0 <= index < len(items):
-        raise guards.problem(header.path, f"it holds {len(items)} waveforms, not {index + 1}")
+        raise guards.problem(header.path, f"it contains {len(items)} waveforms, not {index + 1}")
     item = items[index]
     count = whole_number(item, "NumberOfWaveformChannels") or 0
     samples = whole_number(item, "NumberOfWaveformSamples") or 0

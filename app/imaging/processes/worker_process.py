@@ -187,7 +187,7 @@ class Process:
                         call.progress(float(fraction), str(text))
                 case _:
                     self.kill()
-                    raise ProcessLostError("sent a broken answer (it is of no kind that there is)")
+                    raise ProcessLostError("sent a broken answer (of an unknown kind)")
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
         if message["kind"] == "result":

@@ -236,7 +236,7 @@ def _document_bytes(header: Header) -> bytes:
     # PDF readers accept up to 1 KB of other bytes before the signature.
     if not isinstance(data, bytes) or b"%PDF-" not in data[:1024]:
         kind = header.text("MIMETypeOfEncapsulatedDocument")[:40]
-        reason = "it holds no PDF document" + (f" (it declares {kind})" if kind else "")
+        reason = "it contains no PDF document" + (f" (it declares {kind})" if kind else "")
         raise guards.problem(header.path, reason, guards.COPY_AGAIN)
     length = header.value("EncapsulatedDocumentLength")
     if isinstance(length, int) and 0 < length <= len(data):

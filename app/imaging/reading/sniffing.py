@@ -63,7 +63,7 @@ def sniff(path: Path) -> str:
     other = other_format(start)
     owner = _header_of(path)
     if owner is not None:
-        reason = f"it holds the pixels of {owner.name} and nothing that describes them"
+        reason = f"it contains the pixels of {owner.name} and nothing that describes them"
         raise guards.problem(path, reason, f"Open {owner.name}")
     remedy = "Unpack it first" if "zip" in other else REMEDY
     reason = f"it is {other}, not an image that can be shown" if other else "it is not an image"

@@ -110,7 +110,7 @@ class _Folder:
         """Return the file, or the reason why it is not listed."""
         if len(components) > MAX_COMPONENTS or not all(map(_is_plain, components)):
             reason = "it names a file outside of its folder, which is not opened"
-            return Problem(self._directory, reason, "Open the images by themselves")
+            return Problem(self._directory, reason, "Open the images directly")
         path = self._root
         for component in components:
             if path not in self._names:
@@ -125,7 +125,7 @@ class _Folder:
             inside, exists = True, False
         if not inside:
             reason = "it is a link that leads out of the DICOMDIR's folder"
-            return Problem(path, reason, "Open the file by itself")
+            return Problem(path, reason, "Open the file directly")
         if not exists:
             return Problem(path, "the DICOMDIR names it, but there is no such file", _INCOMPLETE)
         return path

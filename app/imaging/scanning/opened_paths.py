@@ -41,4 +41,4 @@ def is_slow(files: int, seconds: float) -> bool:
 
 def too_many_files(folder: Path) -> Problem:
     """Return the problem to report for a folder that holds too many files."""
-    return Problem(folder, "it holds too many files", "Open a part of it")
+    return Problem(folder, "it contains too many files", "Open a part of it")

@@ -283,7 +283,7 @@ class Scan:
         return result
 
     def _keep(self, result: ScanResult | None) -> None:
-        """Remember the result, if it holds until a file changes."""
+        """Remember the result, if it contains until a file changes."""
         if self._index is None:
             return
         snapshot = None

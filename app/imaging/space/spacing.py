@@ -273,7 +273,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
                 # Rounded to nm: devices repeat one scale with noise in the last digits.
                 scales.add((round(pair[0], 6), round(pair[1], 6)))
     if len(scales) == 1:
-        note = "holds inside the ultrasound image, not in scales or traces beside it"
+        note = "valid inside the ultrasound image, not in scales or traces next to it"
         return _spacing(scales.pop(), SpacingSource.REGION, note)
     if scales:
         return Spacing(aspect=aspect, note="several ultrasound regions with different scales")

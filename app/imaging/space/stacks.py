@@ -212,7 +212,7 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
     high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
     columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
     if rows > _MAX_GROWTH * stack.rows or columns > _MAX_GROWTH * stack.columns:
-        raise NotAStackError("its slices do not lie above each other")
+        raise NotAStackError("its slices do not line up")
     total = float(stack.along[-1])
     slices = count
     if not stack.even:
@@ -249,7 +249,7 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
     if len({(one.rows, one.columns) for one in instances}) > 1:
         raise NotAStackError("its images have different sizes")
     if any(one.frames > 1 or not one.has_frames for one in instances):
-        raise NotAStackError("it holds more than single images")
+        raise NotAStackError("it contains multi-frame images")
     planes = [instance_plane(one) for one in instances]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known:

@@ -554,10 +554,10 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
     instances = _instances(source)
     path = instances[0].path
     if any(not one.has_frames for one in instances):
-        raise guards.problem(path, "this series is not a volume: it holds no images")
+        raise guards.problem(path, "this series is not a volume: it contains no images")
     # Frames of several objects may be different phases or echoes.
     if len(instances) > 1 and any(one.frames > 1 for one in instances):
-        reason = "this series is not a volume: it holds several images of many frames each"
+        reason = "this series is not a volume: it contains several multi-frame images"
         raise guards.problem(path, reason, "Choose one of them")
     slices = [(one, index) for one in instances for index in range(one.frames)]
     if len(slices) > MAX_SLICES:

@@ -98,7 +98,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
         # Checked after reading, to notice a change during it too.
         status = os.fstat(file.fileno())
     if got < len(room):
-        reason = f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels"
+        reason = f"the file is cut short: it contains {got:,} of {len(room):,} bytes of pixels"
         raise guards.problem(span.path, reason, COPY_AGAIN)
     known = (span.size_bytes, span.mtime_ns)
     if span.size_bytes and known != (status.st_size, status.st_mtime_ns):

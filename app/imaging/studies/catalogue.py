@@ -303,7 +303,7 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
             note = f"it has the {SHARED_UID} as {twins[0].path.name}, but is another image"
             text = "; ".join(part for part in (instance.note, note) if part)
             kept.append(replace(instance, note=text))
-            shared.append(Problem(instance.path, note, "Check which of the two is meant", True))
+            shared.append(Problem(instance.path, note, "Check which of the two is right", True))
         else:
             kept.append(instance)
         if len(twins) < _MAX_TWINS:
@@ -318,7 +318,7 @@ def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
     crowded = [folder for folder, count in counts.items() if count > _MOST_TWINS]
     # Without a count, which would make a new problem with each report of a growing scan.
     reason = "several of its images have the SOP Instance UIDs of others, but are other images"
-    whole = [Problem(folder, reason, "Check which of them are meant", True) for folder in crowded]
+    whole = [Problem(folder, reason, "Check which of them are right", True) for folder in crowded]
     return [one for one in shared if one.path.parent not in crowded] + whole
 
 
@@ -447,7 +447,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
         stack = series_stack(members)
     except NotAStackError as error:
         if "same position" in str(error) and not all_in_place(members):
-            found.append("several images lie at the same position, and nothing tells them apart")
+            found.append("several images lie at the same position, and nothing distinguishes them")
         return tuple(found)
     descending = order == POSITION and stack.order[0] != 0
     widths = {parse_numbers(one.get("SliceThickness"))[:1] for one in members}

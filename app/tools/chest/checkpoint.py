@@ -86,7 +86,7 @@ def _load(path: Path) -> State:
         state = {str(key): value for key, value in loaded.items() if isinstance(value, Tensor)}
         if state:
             return state
-    raise ValueError("it holds no weights")
+    raise ValueError("it contains no weights")
 
 
 def _strip_prefix(state: State) -> State:

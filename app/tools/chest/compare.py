@@ -138,7 +138,7 @@ class ChestXRayCompare:
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]
         if named[0].ref == named[1].ref:
-            raise ToolRetry("both names mean the same image", remedy=_REMEDY)
+            raise ToolRetry("both names refer to the same image", remedy=_REMEDY)
         warnings = _same_patient(named[0], named[1], context)
         swapped, order = _order(named[0], named[1])
         if swapped:
@@ -233,7 +233,7 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
     if newer is None:
         return False, ["the files do not say which is older: the order is as you named them"]
     if newer:
-        return True, ["the image named as the prior is the newer one: they were exchanged"]
+        return True, ["the image named as the prior is the newer one: they were swapped"]
     return False, []
 
 

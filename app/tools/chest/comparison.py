@@ -168,8 +168,8 @@ def _scale_reasons(scale: float | None) -> list[str]:
         return []
     larger = "larger" if scale > 1 else "smaller"
     return [
-        f"the whole chest is {abs(scale - 1):.0%} {larger} on the prior film: its spacing or its "
-        "magnification is another"
+        f"the whole chest is {abs(scale - 1):.0%} {larger} on the prior film: its spacing or "
+        "magnification differs"
     ]
 
 
@@ -258,7 +258,7 @@ def _share_row(current: Side, prior: Side) -> Row:
 def _score_rows(current: Side, prior: Side) -> list[Row]:
     """Return the rows of the scores; only crossing the operating point counts as a change."""
     reasons = _view_reasons(current, prior, strict=False)
-    rests = "a change is told where the operating point 0.5 is crossed"
+    rests = "a change is reported where the score crosses 0.5"
     rows: list[Row] = []
     for label, now in current.scores.items():
         then = prior.scores.get(label)

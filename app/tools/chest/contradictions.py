@@ -315,7 +315,7 @@ def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]
                 f"the answer of {first}",
                 (
                     (f"{item.tool} says “{words}”", index),
-                    (f"{first} stands against it", others[-1]),
+                    (f"{first} contradicts it", others[-1]),
                 ),
             )
 

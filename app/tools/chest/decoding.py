@@ -109,7 +109,7 @@ def generate_tokens(
     # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1
     if wide < beams:
-        work.notes.append(f"written with {wide} of {beams} beams: the text may be a poorer one")
+        work.notes.append(f"written with {wide} of {beams} beams: the text may be of lower quality")
     settings = GenerationConfig(
         max_new_tokens=most,
         do_sample=False,

@@ -155,7 +155,7 @@ def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
     """Refuse an image that the model's safety checker blacked out, or that has one grey only."""
     if answer.get("refused"):
         raise ToolFailed(
-            "the model's own safety checker took the image for unsuitable and blacked it out",
+            "the model's own safety checker rejected the image and blacked it out",
             remedy="Ask again with another seed or other words.",
         )
     if int(pixels.max()) - int(pixels.min()) < 2:

@@ -123,7 +123,7 @@ class XRayPhraseGrounding:
         shown = ModelInput.of(snapshot)
         if shown.blank:
             raise ToolFailed(
-                "all pixels of this image are alike: there is nothing to look at",
+                "all pixels of this image have the same value",
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
         payload = {
@@ -188,7 +188,7 @@ def located_phrases(
     rectangle = InputRectangle(*(float(edge) for edge in answer["seen"]))
     warnings = [str(note) for note in (*answer.get("notes", ()), *answer["refused"])]
     if answer["cut"]:
-        warnings.append("the answer was cut off: more tokens were not allowed (max_new_tokens)")
+        warnings.append("the answer was cut off at max_new_tokens")
     hidden = rectangle.hidden(*shown.pixels.shape)
     if hidden:
         warnings.append(

@@ -48,9 +48,9 @@ _VIEW_OBJECTIONS: tuple[tuple[ViewTerm, str], ...] = (
     (Course.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
     (Course.ALONG, "it was taken along the body, not from the front"),
     (Course.OBLIQUE, f"this is an oblique view; {ONLY_FRONTAL}"),
-    (Course.OTHER, f"this is another view than one from the front; {ONLY_FRONTAL}"),
+    (Course.OTHER, f"this view is not from the front; {ONLY_FRONTAL}"),
 )
-_DECUBITUS = "a decubitus view: free fluid and air lie elsewhere than upright"
+_DECUBITUS = "a decubitus view: free fluid and air collect elsewhere than on an upright film"
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,15 +452,15 @@ def _check_greys(pixels: NDArray[np.uint8], evidence: _Evidence) -> None:
         )
     elif int((counts > 0).sum()) < FEWEST_GREYS:
         evidence.warnings.append(
-            "the picture has hardly any greys, as a drawing or a screenshot has"
+            "the picture has hardly any grey levels, like a drawing or a screenshot"
         )
     if max(rows, columns) > OBLONG * min(rows, columns):
         evidence.warnings.append(
-            f"the image is far from square ({columns} x {rows}): models see its middle at most"
+            f"the image is far from square ({columns} x {rows}): models see only its middle"
         )
     if min(rows, columns) < SMALL:
         evidence.warnings.append(
-            f"the image is small ({columns} x {rows} pixels): fine signs cannot be seen in it"
+            f"the image is small ({columns} x {rows} pixels): fine detail cannot be seen"
         )
 
 

@@ -350,7 +350,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(llava: Llava, doing: Work) -> dict[str, Any]:
         ids = prompt_tokens(llava, str(payload["question"]), image=pixels is not None)
         with torch.inference_mode():
-            doing.progress(0.15, "Reading the question" if pixels is None else "Looking at it")
+            doing.progress(0.15, "Reading the question" if pixels is None else "Looking")
             values = None if pixels is None else preprocess(llava, pixels)
             inputs_embeds = embed_prompt(llava, ids, values)
         most = tokens_left(

@@ -160,7 +160,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """
 
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
-        doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
+        doing.progress(0.15, "Looking" if payload["images"] else "Reading the question")
         images, locate = payload["images"], bool(payload.get("locate"))
         given = prepare_inputs(gemma, str(payload["question"]), images, locate=locate)
         most = tokens_left(

@@ -111,8 +111,8 @@ def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
         touched = [side for side, reached in sides.items() if reached]
         if touched:
             texts.append(
-                f"the outline reaches the box's edge ({', '.join(touched)}): what is meant may go "
-                "on outside it"
+                f"the outline reaches the box's edge ({', '.join(touched)}): the structure may "
+                "extend beyond it"
             )
         beyond = float(((x < x0) | (x > x1) | (y < y0) | (y > y1)).mean())
         if beyond > 0.05:
@@ -126,7 +126,7 @@ def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
         texts.append(f"the outline disagrees with {len(missed)} of {len(marks.points)} points")
     rows, columns = mask.shape
     if x.min() == 0 or y.min() == 0 or x.max() == columns - 1 or y.max() == rows - 1:
-        texts.append("the outline reaches the image's border: what is meant may be cut off")
+        texts.append("the outline reaches the image's border: the structure may be cut off")
     return texts
 
 
@@ -143,7 +143,7 @@ def _box(box: Sequence[float], shape: tuple[int, int]) -> tuple[float, float, fl
     inside = (max(x0, -0.5), max(y0, -0.5), min(x1, columns - 0.5), min(y1, rows - 0.5))
     if inside[2] - inside[0] < 1 or inside[3] - inside[1] < 1:
         raise ToolRetry(
-            "the box lies beside the image or holds no whole pixel",
+            "the box lies outside the image or contains no whole pixel",
             remedy=f"x0 < x1 within 0 to {columns - 1}, y0 < y1 within 0 to {rows - 1}, in pixels "
             "of the image.",
         )
@@ -157,7 +157,7 @@ def _point(point: Sequence[float], shape: tuple[int, int]) -> XY:
     x, y = point
     if not (-0.5 <= x <= columns - 0.5 and -0.5 <= y <= rows - 0.5):
         raise ToolRetry(
-            "a point lies beside the image",
+            "a point lies outside the image",
             remedy=f"x within 0 to {columns - 1}, y within 0 to {rows - 1}.",
         )
     return x, y
@@ -269,7 +269,7 @@ def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
     if not marked:
         raise ToolRetry(
             "nothing is marked on this image",
-            remedy="Draw a box around what is meant, or a point in it (menu Tools: Mark a box, "
+            remedy="Draw a box around the structure, or a point in it (menu Tools: Mark a box, "
             "Mark a point), and ask again; or say where, by box or points.",
         )
     return marked
@@ -335,7 +335,7 @@ def _warnings(
     if score < LOW_SCORE:
         texts.append(f"the model itself expects a poor outline (score {score:.2f})")
     if float(answer["object"]) < 0.5:
-        texts.append("the model does not take what is marked for an object")
+        texts.append("the model does not recognise what is marked as an object")
     return texts
 
 

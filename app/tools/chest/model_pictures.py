@@ -17,8 +17,8 @@ from app.tools.chest.boxes import Corners
 MIRRORED_SHARE = 0.5
 """The network's share above which a film is said to look mirrored."""
 MIRRORED_NOTE = (
-    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
-    "on how the image hangs. Compare its side marker"
+    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right are "
+    "those of the image as displayed. Check its side marker"
 )
 _SQUARE = 0.02  # relative difference of a pixel's sides below which it counts as square
 _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file

@@ -152,7 +152,7 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
         return CheckedText("", ("the model wrote nothing",))
     signs = re.sub(r"\s", "", text)
     if sum(sign.isalnum() for sign in signs) < _LEAST_LETTERS * len(signs):
-        return CheckedText("", ("what the model wrote is no text",))
+        return CheckedText("", ("what the model wrote is not text",))
     kept = _before_same_sentences(_before_same_phrases(text))
     if kept != text:
         return CheckedText(kept, ("the model repeated itself; the repetition is left out",))

@@ -150,7 +150,7 @@ def require_consent(work: Work, folder: Path) -> None:
     """
     if not work.source.get("trust_remote_code"):
         raise ToolFailed(
-            "this copy of the model needs the program that lies in its folder, and running it has "
+            "this copy of the model needs the program in its folder, and running it has "
             "not been allowed",
             subject=_name(work),
             remedy="Read the program's files first. To allow them, install the model with "
@@ -158,10 +158,10 @@ def require_consent(work: Work, folder: Path) -> None:
         )
     if not are_allowed(folder, work.source.get("programs") or {}):
         raise ToolFailed(
-            "the program that comes with this model was changed since it was allowed, and is not "
+            "the program that comes with this model has changed since it was allowed, and is not "
             "run",
             subject=_name(work),
-            remedy="Install the model again, from a place that you trust.",
+            remedy="Install the model again, from a source that you trust.",
         )
 
 

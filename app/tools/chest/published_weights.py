@@ -203,9 +203,9 @@ def weight_files(folder: Path) -> list[Path]:
     found = [folder / str(name) for name in names if Path(str(name)).name == name]
     for path in found:
         if not path.is_file():
-            raise _damaged(path, "it is not there")
+            raise _damaged(path, "it is missing")
     if not found:
-        raise _damaged(index, "it names no weights")
+        raise _damaged(index, "it lists no weights")
     return found
 
 

@@ -117,7 +117,7 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
     instances = [snapshot.instance for snapshot in snapshots]
     texts = [
         f"image {number} and image {other_number} belong to different patients: what the model "
-        "says of a change means nothing"
+        "says about a change is meaningless"
         for (number, one), (other_number, other) in combinations(enumerate(instances, 1), 2)
         if conflict(identity_of(one), identity_of(other))
     ]
@@ -126,7 +126,7 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
         series = "SeriesInstanceUID"
         if one.get(series) != other.get(series) and is_newer(one, other):
             texts.append(
-                f"image {number} was taken after image {number + 1}: a change that the model tells "
-                "of may run the other way"
+                f"image {number} was taken after image {number + 1}: a change that it reports "
+                "may run the other way"
             )
     return texts

@@ -113,14 +113,14 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     current, prior = (_view(payload[name]) for name in ("current", "prior"))
     fit = register(current, prior, progress)
-    progress(0.95, "Drawing the prior image anew")
+    progress(0.95, "Redrawing the prior image")
     registered = resample(prior.pixels, fit.matrix, current.pixels.shape)
     return {**asdict(fit), "matrix": fit.matrix.tolist(), "registered": registered}
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
     """Return the transform that registers `prior` to `current`; both must have lungs."""
-    progress(0.05, "Laying the lungs' outlines upon each other")
+    progress(0.05, "Aligning the lungs' outlines")
     start = _outline_transform(current, prior)
     progress(0.2, "Comparing the greys")
     refined = _grey_level_transform(current, prior, start, progress)

@@ -118,7 +118,7 @@ class ChestXRayReportGenerator:
         if not texts:
             raise ToolFailed(
                 f"the report generator wrote no usable text: {'; '.join(warnings)}",
-                remedy="Look at the image yourself; other tools may still say something of it.",
+                remedy="Look at the image yourself; other tools may still help.",
             )
         metadata = {
             "image_path": args.image_path,

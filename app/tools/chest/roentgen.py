@@ -148,7 +148,7 @@ def _check_index(path: Path) -> None:
 
 def _broken(path: Path, detail: str) -> ToolFailed:
     return ToolFailed(
-        "this folder holds no Stable Diffusion pipeline that can be loaded",
+        "this folder contains no Stable Diffusion pipeline that can be loaded",
         subject=path.name,
         remedy="It must be as diffusers saves one (model_index.json, text_encoder, tokenizer, "
         "unet, vae, scheduler). Install it again with "

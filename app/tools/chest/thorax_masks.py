@@ -223,7 +223,7 @@ def check_shapes(
 def _position_problem(right: BoolImage, left: BoolImage) -> str | None:
     """Return why the two lungs cannot lie side by side in a frontal film, or None if they can."""
     if _centre(right, 1) >= _centre(left, 1):
-        return "the lungs lie the wrong way round: no frontal film hung the usual way"
+        return "the lungs are on the wrong sides: not a frontal film displayed the usual way"
     r_top, r_base = _span(right, 0)
     l_top, l_base = _span(left, 0)
     shared = min(r_base, l_base) - max(r_top, l_top)
@@ -232,7 +232,7 @@ def _position_problem(right: BoolImage, left: BoolImage) -> str | None:
     width = _span(left, 1)[1] - _span(right, 1)[0]
     height = max(r_base, l_base) - min(r_top, l_top)
     if not 0.45 < height / max(width, 1) < 2.0:
-        return "the lungs together have no chest's proportions: not a frontal chest film"
+        return "the lungs together do not have a chest's proportions: not a frontal chest film"
     return None
 
 
@@ -261,7 +261,7 @@ def _shape_warnings(
     elif not mirrored_reported and not _heart_is_left(right, left, heart):
         notes.append(
             "the heart does not lie to the patient's left: a mirrored image, rotation, shift or "
-            "dextrocardia. Left and right rest on how the image hangs: compare its side marker"
+            "dextrocardia. Left and right are those displayed: check its side marker"
         )
     cut = [n for n, m in zip(names, (right, left), strict=True) if _touches_border(m)]
     if cut:

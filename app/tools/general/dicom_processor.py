@@ -118,7 +118,7 @@ def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -
         )
     if snapshot.derived:
         raise ToolRetry(
-            "this picture has its window burnt in already",
+            "this picture already has its window burnt in",
             remedy="Name the original image to change the window.",
         )
     if shown is None:

@@ -391,7 +391,7 @@ class ProcessHost:
             if here or not (isinstance(error, OutOfMemory) or _OUT_OF_MEMORY.search(error.detail)):
                 raise _failed(error, timeout_s) from error
         if progress is not None:
-            progress(0.0, "The accelerator's memory is full: once more on the processor")
+            progress(0.0, "The accelerator's memory is full: trying again on the processor")
         job = replace(job, payload={**payload, "device": "cpu"})
         try:
             answer = self._run("cpu", job)

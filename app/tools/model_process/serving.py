@@ -156,7 +156,7 @@ Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
 
 _LEAST_SHARE = 0.125
-_OTHERS_UNLOADED = "memory was too small: the other models were unloaded, and it was done once more"
+_OTHERS_UNLOADED = "memory was too small: the other models were unloaded, and it was repeated"
 _cache = ModelCache()
 # tqdm's own lock is shared between processes; it would leave a warning on the user's terminal when
 # this process is ended.
@@ -290,7 +290,7 @@ def _load_unchanged(source: Mapping[str, Any], load: Callable[[], Model]) -> Mod
 def _replaced() -> ToolFailed:
     return ToolFailed(
         "the model's files were replaced or removed while it was being loaded",
-        remedy="Ask again: it is then done with the files that are there now.",
+        remedy="Ask again: the present files are then used.",
     )
 
 

@@ -79,7 +79,7 @@ def delete_downloads(place: Place) -> None:
         if commit == _NO_COMMIT or _COMMIT.fullmatch(commit):  # else a model of a longer name
             shutil.rmtree(found, ignore_errors=True)
     with contextlib.suppress(OSError):
-        folder.rmdir()  # unless it holds another model's download
+        folder.rmdir()  # unless it contains another model's download
 
 
 def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> None:
@@ -240,7 +240,9 @@ def list_repository(
                 detail=f"{type(error).__name__}: {error}",
             ) from error
     if revision and commit != revision:
-        raise SightlineError(f"the hub offers commit {commit}, asked was {revision}", subject=url)
+        raise SightlineError(
+            f"the hub has commit {commit}, not the requested {revision}", subject=url
+        )
     check_names(file.name for file in files)
     return commit, files
 
@@ -318,8 +320,8 @@ def check_address(url: str) -> None:
         parts = urlsplit("")
     if parts.username or parts.password:
         raise UsageError(
-            "an address that holds a name or password is not fetched",
-            remedy="Leave them out of SIGHTLINE_HUB: they would stand in errors and logs.",
+            "an address that contains a user name or password is not used",
+            remedy="Leave them out of SIGHTLINE_HUB: they would appear in errors and logs.",
         )
     local = parts.scheme == "http" and parts.hostname in _LOOPBACK
     if parts.scheme != "https" and not local:
@@ -489,7 +491,7 @@ def _token() -> str:
     token = os.environ.get("HF_TOKEN", "").strip()
     if not _TOKEN.fullmatch(token):
         raise SightlineError(
-            "HF_TOKEN is not an access token: it holds spaces, line ends or letters with accents",
+            "HF_TOKEN is not an access token: it contains spaces, line ends or accents",
             remedy="Copy the token again from your account at the hub.",
         )
     return token

@@ -125,7 +125,7 @@ def safe_name(raw: str) -> str:
         or any(part.endswith((".", " ")) or _RESERVED.fullmatch(part) for part in parts)
     )
     if wrong:
-        raise hostile(f"it holds a file with a name that is not taken: {printable(raw[:120])!r}")
+        raise hostile(f"it contains a file with an unusable name: {printable(raw[:120])!r}")
     return name
 
 
@@ -141,18 +141,18 @@ def check_names(names: Iterable[str]) -> None:
     folders: set[str] = set()
     for count, name in enumerate(names, 1):
         if count > MOST_FILES:
-            raise hostile(f"it holds more than {MOST_FILES:,} files")
+            raise hostile(f"it contains more than {MOST_FILES:,} files")
         key = unicodedata.normalize("NFC", name).casefold()
         if key in seen:
-            raise hostile(f"it holds two files that are one on some systems: {printable(name)!r}")
+            raise hostile(
+                f"it contains two files that are one on some systems: {printable(name)!r}"
+            )
         seen.add(key)
         folders.update(parent.as_posix() for parent in PurePosixPath(key).parents)
     if both := seen & folders:
-        raise hostile(f"it holds a file and a folder of one name: {printable(min(both))!r}")
+        raise hostile(f"it contains a file and a folder of the same name: {printable(min(both))!r}")
 
 
 def hostile(reason: str) -> Hostile:
     """Return the error for files that are refused for `reason`."""
-    return Hostile(
-        reason, remedy="Nothing of it was written. Get it again from a place that you trust."
-    )
+    return Hostile(reason, remedy="Nothing was written. Get it again from a source that you trust.")

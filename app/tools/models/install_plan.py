@@ -155,7 +155,7 @@ def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
         return model
     if needs_code(model.card):
         raise SightlineError(
-            f"{model.card.title} brings code that is run with it, which is not allowed yet: "
+            f"{model.card.title} comes with code that is run with it, which is not allowed yet: "
             f"{', '.join(file.name for file in model.code)}",
             remedy="Look at these files, or trust their publisher; then add --allow-code.",
         )
@@ -220,7 +220,7 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
 def _plan_model(source: Source, place: Place) -> PlannedModel:
     wanted = place.card
     if wanted.embedded:
-        raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing has to be done.")
+        raise UsageError(f"{wanted.name} comes with Sightline", remedy="There is nothing to do.")
     if not wanted.folder:
         return _plan_single_file(source, place)
     taken, left = split_files(wanted, source.sizes)
@@ -266,7 +266,7 @@ def _difference(wanted: ModelCard, files: tuple[PlannedFile, ...], revision: str
         known = wanted.file_of(file.name)
         if known is None or known.is_pattern:
             if not wanted.folder and wanted.pinned:
-                return f"{file.name} is a conversion, which its card does not know"
+                return f"{file.name} is a conversion that its card does not list"
             continue
         if known.size and known.size != file.size:
             return f"{file.name} has {file.size:,} bytes, the published file {known.size:,}"
@@ -288,7 +288,7 @@ def _plan_single_file(source: Source, place: Place) -> PlannedModel:
         same = PurePosixPath(inside).suffix == PurePosixPath(published).suffix
         target = published if same else converted
         if not same and not inside.endswith(".safetensors"):
-            raise hostile(f"{inside} is no file of weights that is taken")
+            raise hostile(f"{inside} is not an accepted weights file")
         files = (PlannedFile(inside, target, source.sizes[inside]),)
     left = [name for name in source.sizes if name not in names[:1]]
     return checked_model(place, files, source.revision, left)
@@ -310,14 +310,16 @@ def _plan_pack_model(source: Source, entry: PackModel, places: Mapping[str, Plac
         if len(names) != 1:  # the card does not say which of them to load
             raise hostile(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
     if unknown_names:
-        raise hostile(f"it holds files that {wanted.name} has not: {', '.join(unknown_names[:5])}")
+        raise hostile(
+            f"it contains files that {wanted.name} has not: {', '.join(unknown_names[:5])}"
+        )
     files: list[PlannedFile] = []
     for file in entry.files:
         inside = entry.inside(file.name)
         if source.sizes.get(inside) != file.size:
             there = "missing" if inside not in source.sizes else "of another size"
             raise SightlineError(
-                f"this pack is not whole: {inside} is {there}", remedy="Copy or download it again."
+                f"this pack is incomplete: {inside} is {there}", remedy="Copy or download it again."
             )
         files.append(PlannedFile(inside, file.name, file.size, file.sha256))
     return checked_model(place, tuple(files), entry.revision)
@@ -329,7 +331,7 @@ def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
         raise hostile("its manifest lists a file twice")
     extra = [name for name in source.sizes if name not in {*listed, MANIFEST}]
     if extra:
-        raise hostile(f"it holds files that its manifest does not list: {', '.join(extra[:5])}")
+        raise hostile(f"it contains files that its manifest does not list: {', '.join(extra[:5])}")
 
 
 def _read_small(source: Source, name: str) -> bytes:
@@ -447,5 +449,7 @@ def _snapshot(top: Path, card: ModelCard) -> Path:
     if len(snapshots) == 1:
         return next(iter(snapshots.values()))
     raise UsageError(
-        "it holds several snapshots, or none", subject=str(top), remedy="Name one of its folders."
+        "it contains several snapshots, or none",
+        subject=str(top),
+        remedy="Name one of its folders.",
     )

@@ -135,7 +135,7 @@ class Installation:
             digests[model.card.name][file.name] = _copy(stream, target, file, counter)
         for inside, (model, file) in wanted.items():
             if file.name not in digests[model.card.name]:
-                raise SightlineError(f"it does not hold {inside} any more", subject=source.label)
+                raise SightlineError(f"it no longer contains {inside}", subject=source.label)
         return digests
 
     def _verify(
@@ -225,7 +225,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
     if is_in_use(error):
         remedy = (
             "Close what uses it (another Sightline, or wait for the answer under way), then try "
-            "again. Where nothing does, ask this computer's administrator for the right to "
+            "again. If nothing does, ask this computer's administrator for the right to "
             "write there."
         )
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):

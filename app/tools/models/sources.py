@@ -115,20 +115,20 @@ def folder_source(
     # The walk ends early in a folder that is too large for a model.
     paths = list(itertools.islice(path.rglob("*"), 2 * MOST_FILES))
     if len(paths) == 2 * MOST_FILES:
-        raise hostile(f"it holds more than {MOST_FILES:,} files")
+        raise hostile(f"it contains more than {MOST_FILES:,} files")
     for file in sorted(paths):
         parts = file.relative_to(path).parts
         name = "/".join(parts)
         if any(part.startswith(".") or part == "__pycache__" for part in parts):
             continue
         if file.is_symlink() and not file.resolve().is_relative_to(within):
-            raise hostile(f"it holds a link that leads out of it: {name!r}")
+            raise hostile(f"it contains a link that leads out of it: {name!r}")
         if file.is_dir():
             if file.is_symlink():
-                raise hostile(f"it holds a link to a folder: {name!r}")
+                raise hostile(f"it contains a link to a folder: {name!r}")
             continue
         if not file.is_file():
-            raise hostile(f"it holds something that is not a file: {name!r}")
+            raise hostile(f"it contains something that is not a file: {name!r}")
         sizes[safe_name(name)] = file.stat().st_size
     check_names(sizes)
     streams = partial(_folder_streams, path, sizes)
@@ -209,17 +209,17 @@ def _zip_sizes(path: Path) -> dict[str, int]:
     for info in entries:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise hostile(f"it holds a link or device: {info.filename[:120]!r}")
+            raise hostile(f"it contains a link or device: {info.filename[:120]!r}")
         if info.flag_bits & 1:
             raise hostile("it is encrypted")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise hostile("it is compressed in a way that is not taken")
+            raise hostile("it is compressed in a way that is not supported")
         if info.is_dir():
             safe_name(info.orig_filename.rstrip("/"))
             continue
         name = safe_name(info.orig_filename)
         if name in sizes:
-            raise hostile(f"it holds one file twice: {name[:120]!r}")
+            raise hostile(f"it contains one file twice: {name[:120]!r}")
         sizes[name] = info.file_size
     _check_growth(sum(sizes.values()), path)
     return sizes
@@ -270,9 +270,9 @@ def _tar_sizes(path: Path) -> dict[str, int]:
                 continue
             name = safe_name(member.name)
             if not member.isreg() or member.issparse():
-                raise hostile(f"it holds a link or device: {name[:120]!r}")
+                raise hostile(f"it contains a link or device: {name[:120]!r}")
             if name in sizes:
-                raise hostile(f"it holds one file twice: {name[:120]!r}")
+                raise hostile(f"it contains one file twice: {name[:120]!r}")
             sizes[name] = member.size
             _check_growth(sum(sizes.values()), path)  # before the file's content is skipped
             if len(sizes) > MOST_FILES:
@@ -349,16 +349,16 @@ def read_manifest(data: bytes) -> Manifest:
         made = TypeAdapter(Manifest).validate_python(found)
     except (ValueError, ValidationError, RecursionError) as error:
         raise SightlineError(
-            f"{MANIFEST} is no manifest of a model pack", detail=str(error)[:2000]
+            f"{MANIFEST} is not the manifest of a model pack", detail=str(error)[:2000]
         ) from error
     for model in made.models:
         safe_name(model.card)
         if model.revision and not is_revision(model.revision):
-            raise hostile("its manifest names a revision that is no commit")
+            raise hostile("its manifest names a revision that is not a commit")
         for file in model.files:
             safe_name(file.name)
             if not is_sha256(file.sha256):
-                raise hostile("its manifest has a sha256 that is none")
+                raise hostile("its manifest contains an invalid sha256")
     return made
 
 
@@ -466,7 +466,7 @@ def _write_all(
                 if changed or hashed.digest.hexdigest() != file.sha256:
                     raise SightlineError(
                         f"{file.name} was changed since {model.card} was installed",
-                        remedy="Install the model again; a pack holds what its record says.",
+                        remedy="Install the model again; a pack contains what was installed.",
                     )
 
 

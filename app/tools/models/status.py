@@ -254,7 +254,7 @@ def _quick_state(
         nothing = not names and (not place.card.folder or not any(place.base.glob("*")))
         return ("not installed", "") if nothing else ("partly", f"missing: {', '.join(missing)}")
     if added := place.unrecorded_files(record):
-        return "broken", f"{', '.join(added[:5])} came after it was installed"
+        return "broken", f"{', '.join(added[:5])} were added after it was installed"
     for name in names:
         size, known = place.file(name).stat().st_size, place.card.file_of(name)
         noted = record.file(name) if record else None
@@ -293,7 +293,7 @@ def verified_state(
     if place.card.pinned:
         return "intact", ""
     if record is None:
-        return "installed", "nothing is known to compare it with: not installed by Sightline"
+        return "installed", "there is nothing to compare it with: not installed by Sightline"
     return "intact", f"as it was installed on {record.installed[:10]}; its card has no digests"
 
 
@@ -307,7 +307,7 @@ def how_to_get(place: Place) -> str:
     if card.repository:
         source = f"https://huggingface.co/{card.repository}"
     login = (
-        " Its publisher gives it only to those who have accepted the terms there: set HF_TOKEN "
+        " Its publisher provides it only to those who have accepted the terms there: set HF_TOKEN "
         "to your access token first."
         if card.gated
         else ""

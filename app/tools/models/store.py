@@ -174,14 +174,14 @@ class ModelStore:
             reason = "it comes with Sightline" if wanted.embedded else "it is not installed"
             raise UsageError(reason, subject=wanted.name, remedy=self.how_to_get(wanted))
         if code and not wanted.trust_remote_code:
-            raise UsageError("its card does not provide for code", subject=wanted.name)
+            raise UsageError("its card does not allow code", subject=wanted.name)
         with self._changing.held():
             record = accepted_record(place, code=code, cancel=cancel)
             try:
                 write_record(place.record_path, record)
             except OSError as error:
                 raise SightlineError(
-                    f"it cannot be written down ({error.strerror or error})",
+                    f"it cannot be recorded ({error.strerror or error})",
                     subject=str(place.record_path),
                     remedy="Set SIGHTLINE_MODELS to a folder that you may write to.",
                 ) from error
@@ -196,7 +196,7 @@ class ModelStore:
         """
         wanted = self.card(name)
         if wanted.embedded:
-            raise UsageError(f"{wanted.name} comes with Sightline and stays")
+            raise UsageError(f"{wanted.name} comes with Sightline and cannot be removed")
         place = self.place(wanted)
         try:
             with self._swept():

@@ -46,7 +46,7 @@ Row = tuple[int, int, bytes]
 """A line as it is in its file: segment, line from 1, bytes."""
 
 TIME, ACTION, WHAT, OUTCOME, LINE = range(5)
-SAVE_FILTERS = {"Table (*.csv)": "csv", "Lines as they are (*.jsonl)": "jsonl"}
+SAVE_FILTERS = {"Table (*.csv)": "csv", "Log lines, unchanged (*.jsonl)": "jsonl"}
 """Filters of the save dialogue, and the suffix of each."""
 
 _ACTION = re.compile(rb'\{"n":\d+,"t":"[^"]*","a":"([^"]*)"')
@@ -331,8 +331,8 @@ class AuditWindow(QDialog):
         self.details.setReadOnly(True)
         self.details.setTabChangesFocus(True)
         self.details.setFixedHeight(_DETAILS_HEIGHT)
-        self.details.setAccessibleName("All that the chosen line says")
-        self.details.setPlaceholderText("Choose a line to see all that it says")
+        self.details.setAccessibleName("Details of the selected line")
+        self.details.setPlaceholderText("Select a line to see its details")
         self.verdict_icon = label()
         self.verdict = label("", wrap=True)
         self._show_verdict("Not checked yet. Verify checks every line.", "muted", "shield-check")
@@ -398,7 +398,7 @@ class AuditWindow(QDialog):
         elif total:
             self._show_empty("No line matches", "Choose another kind, or search for another word.")
         else:
-            hint = "What tools do and what is sent is listed here."
+            hint = "Tool calls and everything sent are listed here."
             self._show_empty("The audit log is empty", hint)
         if report is not None and not self._select_problem(report) and len(rows) != total:
             # The filters hide the damaged line.

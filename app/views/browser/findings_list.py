@@ -9,7 +9,6 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QRect,
     QRectF,
     QSignalBlocker,
@@ -44,7 +43,7 @@ from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
 from app.views.layouts import column
 from app.views.theme import SPACE, THEME, TYPE, ui_font
-from app.views.widgets import EmptyState, plain_tip
+from app.views.widgets import EmptyState, Index, plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layers import LayerEntry
@@ -88,20 +87,13 @@ class FindingsDelegate(QStyledItemDelegate):
     toggled = Signal(list)  # finding ids
     deleted = Signal(list)
 
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row = index.data(ROW)
         if isinstance(row, MakerRow):
             return QSize(120, MAKER_HEIGHT)
         return QSize(120, FINDING_HEIGHT if row.detail else ONE_LINE_HEIGHT)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(ROW)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -163,11 +155,7 @@ class FindingsDelegate(QStyledItemDelegate):
         icons.draw(painter, "trash-2", delete)
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QObject,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+        self, event: QEvent, model: QObject, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         if not isinstance(event, QMouseEvent) or event.button() != Qt.MouseButton.LeftButton:
             return False
@@ -301,7 +289,6 @@ class FindingsList(QWidget):
         self._new = []
 
 
-Index = QModelIndex | QPersistentModelIndex
 ROW = Qt.ItemDataRole.UserRole
 
 

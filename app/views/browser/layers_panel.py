@@ -29,7 +29,7 @@ _NUMBER = Qt.ItemDataRole.UserRole + 1
 SWATCH = 12
 MOST_NOTES = 3
 MOST_OPEN = 12  # parts of a layer that is unfolded at first
-AS_ACQUIRED = "As the image says"
+AS_ACQUIRED = "As in the image"
 
 _ICONS = {
     Content.SEGMENTATION: "layers",

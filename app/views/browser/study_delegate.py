@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -10,6 +10,7 @@ from app.views import icons
 from app.views.browser.study_rows import ROW, SeriesRow, StudyRow, WarningRow
 from app.views.canvas import synthetic_band
 from app.views.theme import SPACE, THEME, TYPE, color, ui_font
+from app.views.widgets import Index
 
 ROW_HEIGHT = 72
 """Height of every row in px; with equal heights Qt can lay out thousands of rows at once."""
@@ -29,17 +30,10 @@ def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) 
 class StudyDelegate(QStyledItemDelegate):
     """Paints the rows of the study list: study headings, warnings and series."""
 
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, ROW_HEIGHT)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(ROW)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -14,7 +14,6 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     Qt,
     QTimer,
@@ -31,7 +30,7 @@ from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningR
 from app.views.canvas.image_layer import to_qimage
 from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
-from app.views.widgets import EmptyState, plain_tip
+from app.views.widgets import EmptyState, Index, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -220,8 +219,6 @@ class StudyList(QWidget):
 THUMBNAIL_PX = 112  # twice the drawn size, for dense screens
 KEPT = 400  # thumbnails in memory, 20 MB
 AWAITED = 40  # thumbnails asked for at once; rows that were scrolled past make way
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class StudyModel(QAbstractListModel):

@@ -86,7 +86,7 @@ class ReasoningView(QWidget):
         self.button = link_button("Thinking", action=self.toggle)
         show_open(self.button, False)
         self.button.setAccessibleName("The model's thinking")
-        self.button.setToolTip("What the model thinks before it answers; no part of the answer")
+        self.button.setToolTip("What the model thinks before it answers; not part of the answer")
         self._time = label("", "faint")
         self.view: LongText | None = None
         head = row(self.button, self._time, 1, spacing=2)

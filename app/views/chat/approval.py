@@ -28,7 +28,7 @@ from app.views.wording import PackTexts
 REASON_CHARS = 500
 ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything
 _MAX_HEIGHT = 240
-_WAITS = "The assistant waits for your answer."
+_WAITS = "The assistant is waiting for your answer."
 _SCROLL = "Scroll up to see what is asked; then it can be allowed."
 _UNSUITABLE = (
     "Results on an image that a tool was not made for may be meaningless. Your yes applies to this "
@@ -213,14 +213,14 @@ class ApprovalCard(GuardedCard):
             self.arguments = ArgumentsView(_MAX_HEIGHT)
             self.arguments.setAccessibleName("The exact arguments")
             self._hidden = label(
-                "Characters that cannot be seen are shown as their codes.", "warning", wrap=True
+                "Invisible characters are shown as their codes.", "warning", wrap=True
             )
             for part in (self.tool, *self.touched, self.arguments, self._hidden):
                 layout.addWidget(part)
             self.arguments.filled.connect(self._on_filled)
             self.arguments.show_arguments(event.arguments)
             self._on_filled()
-        self._add_detail(layout, event.detail, "What would be done")
+        self._add_detail(layout, event.detail, "What it would do")
         self.detail.setProperty("tone", "muted")
         # The detail of a tool's request repeats its effect and arguments.
         self.detail.setVisible(bool(event.detail.strip()) and not (event.tool and event.effect))

@@ -32,7 +32,7 @@ class QuestionEdit(QPlainTextEdit):
         super().__init__()
         self.setObjectName("chatInput")
         self.setAccessibleName("Question")
-        self.setAccessibleDescription("Enter sends, Shift and Enter starts a new line")
+        self.setAccessibleDescription("Enter sends, Shift+Enter starts a new line")
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

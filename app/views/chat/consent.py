@@ -393,7 +393,7 @@ class ConsentCard(RequestCard):
         self.what.hide()
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        layout.addWidget(label("The question waits for your answer.", "faint", wrap=True))
+        layout.addWidget(label("The question is waiting for your answer.", "faint", wrap=True))
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
         layout.addLayout(Flow(SPACE.s, self.deny, self.ask))
@@ -406,7 +406,7 @@ class ConsentCard(RequestCard):
         if event.about == "conversation":
             return f"The conversation may be sent to {event.host}"
         if event.about == "pictures" and any(item.get("risk") for item in event.pictures):
-            return "Allowed; those that may show who the patient is are asked about once more"
+            return "Allowed; you are asked again about those that may identify the patient"
         return f"Pictures may be sent to {event.host}"
 
     def _say(self, decision: Decision) -> None:

@@ -34,8 +34,8 @@ def summary(names: Iterable[str]) -> str:
     """Return one sentence that names each missing model once."""
     listed = tuple(dict.fromkeys(names))
     one = len(listed) == 1
-    subject = "A model that was needed is" if one else "Models that were needed are"
-    return f"{subject} not installed, or not agreed to: {', '.join(listed)}."
+    subject = "A model needed for this is" if one else "Models needed for this are"
+    return f"{subject} not installed or not accepted: {', '.join(listed)}."
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -258,7 +258,7 @@ class _Reader:
             "low_priority": f"{instead} instead of {tool}",
             "unsuitable": f"{tool} is not for this image",
             "incomplete": "the model is asked once more",
-            "empty_result": f"{instead} looks at what there is"
+            "empty_result": f"{instead} lists what there is"
             if instead
             else f"{tool} found nothing",
         }

@@ -35,7 +35,7 @@ from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label
+from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
@@ -408,21 +408,32 @@ class RunView(QWidget):
             self._model = run_wording.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
-        self._add_missing(event.missing if isinstance(event, RunFinished) else ())
+        if isinstance(event, RunFinished):
+            self._add_missing(event.missing, "Tools > Models" in event.answer)
+        else:
+            self._add_missing((), False)
         self.notice = self._ending(event)
         if self.notice is not None:
             self._insert(self.notice)
         for thought in self.thoughts:
             thought.finish()
 
-    def _add_missing(self, named: Sequence[str]) -> None:
-        """Name once, in one line, the models that several calls lacked or that the answer names."""
+    def _add_missing(self, named: Sequence[str], said: bool) -> None:
+        """Name once, in one line, the models that several calls lacked or that the answer names.
+
+        If the answer has `said` which, only the button to them is added.
+        """
         cards = [card for card in self.cards.values() if card.missing]
         if len(cards) < 2 and not named:
             return  # the single card says it
         models = [*(name for card in cards for name in card.missing), *named]
-        self.missing = Notice(missing_models.summary(models), tone="muted")
         open_models = self._actions.open_models
+        if said:
+            button = link_button("Models…", "cpu", lambda: open_models(models[0]))
+            button.setAccessibleName("Open the models")
+            self._insert(button)
+            return
+        self.missing = Notice(missing_models.summary(models), tone="muted")
         self.missing.add_action("Models…", "cpu", lambda: open_models(models[0]))
         self._insert(self.missing)
 

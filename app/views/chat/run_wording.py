@@ -26,7 +26,7 @@ _LIMITS = {
 }
 _LOOPS = {
     "repeated_call": "The assistant kept asking for the same tool call and was stopped.",
-    "cycle": "The assistant went round in a circle and was stopped.",
+    "cycle": "The assistant repeated itself in a loop and was stopped.",
 }
 
 

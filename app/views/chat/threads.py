@@ -37,7 +37,7 @@ _FILTERS: dict[str, Form] = {
 }
 _SUFFIXES: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _WARNING = (
-    "The document holds this conversation as it is: your questions, the answers, what the tools "
+    "The document contains this conversation as it is: your questions, the answers, what the tools "
     "were given and what they found. It may name the patient. Save it only where patient data "
     "may be kept."
 )
@@ -289,7 +289,7 @@ class ThreadExporter(QObject):
         if self._warned:
             self._choose(thread)
             return
-        title, text = "Export the conversation", "The document may hold patient data."
+        title, text = "Export the conversation", "The document may contain patient data."
         confirm(self._window, title, text, _WARNING, "Choose a file…", lambda: self._choose(thread))
 
     def _choose(self, thread: Thread) -> None:

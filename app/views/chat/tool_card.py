@@ -207,7 +207,8 @@ class ToolCard(QFrame):
             parts.append(self.reason)
         elif event.status == "failed":
             reason = for_people(event.error) or event.summary or "It failed without a reason."
-            self.error = _text(missing_models.without_commands(reason), "error")
+            short = missing_models.without_commands(reason)
+            self.error = _text(missing_models.without_files(short), "error")
             parts.append(self.error)
         elif event.status == "ok":
             warned = _warnings(event.output, event.metadata)
@@ -510,4 +511,4 @@ def _as_json(value: Any) -> str:
     if len(text) <= JSON_CHARS:
         return text
     left = len(text) - JSON_CHARS
-    return f"{text[:JSON_CHARS]}\n… {left} more characters; the session file holds them all."
+    return f"{text[:JSON_CHARS]}\n… {left} more characters; the session file has them all."

@@ -117,9 +117,9 @@ class ConsentDialog(QDialog):
             listed = ", ".join(names) or "as its publisher offers it"
             self._column.addWidget(wrapped_label(f"Program code of {title}", "section"))
             why = (
-                f"With the weights comes program code of their publisher ({listed}). It can do on "
-                "this computer whatever you can. Allow it only if you trust the publisher, or "
-                "looked at it."
+                f"The weights come with program code of their publisher ({listed}). It can do "
+                "whatever you can on this computer. Allow it only if you trust the publisher or "
+                "have read the code."
             )
             self._column.addWidget(wrapped_label(why, "muted"))
         self.code = self._check("Allow this code to run", question.code_needed)
@@ -133,7 +133,7 @@ class ConsentDialog(QDialog):
         self._column.addWidget(wrapped_label("Not the published files", "section"))
         for why in question.other:
             self._column.addWidget(wrapped_label(why, "warning"))
-        self.other = self._check("Take them anyway; results will carry a warning", True)
+        self.other = self._check("Use them anyway; results will carry a warning", True)
 
     def _check(self, text: str, needed: bool) -> Check:
         check = Check(text)
@@ -232,15 +232,15 @@ def install_question(plan: InstallPlan) -> Question:
 def unknown_question(status: ModelStatus, reason: str) -> Question:
     """Return the question that asks whether unidentified files are those of a chosen model."""
     title = status.card.title
-    return Question(f"Is it {title}?", [reason], f"Look whether it is {title}")
+    return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 
 
 def _size_guess(card: ModelCard) -> str:
     """Return a sentence on the size of a model whose card does not have it."""
     if not card.memory:
-        return "How large it is is not known before the host is asked."
+        return "Its size is known only once the host is contacted."
     least = model_wording.size(min(card.memory.values()))
-    return f"By the memory that it takes about {least}; exactly it is known once the host is asked."
+    return f"About {least}, judging by its memory; exactly known once the host is contacted."
 
 
 def download_question(status: ModelStatus) -> Question:
@@ -249,13 +249,13 @@ def download_question(status: ModelStatus) -> Question:
     amount = model_wording.size(card.size)
     facts = [
         f"From {host}: {amount}." if card.size else f"From {host}. {_size_guess(card)}",
-        "The host learns this computer's network address and what is fetched; nothing of any "
-        "image or patient is sent.",
+        "The host learns this computer's network address and what is downloaded; no image or "
+        "patient data is sent.",
     ]
     if card.gated:
         token = bool(os.environ.get("HF_TOKEN"))
         facts.append(
-            "Its publisher gives it only to those who have accepted its terms there."
+            "Its publisher provides it only to those who have accepted its terms there."
             + ("" if token else " Set HF_TOKEN to your access token before you start Sightline.")
         )
     return Question(
@@ -271,9 +271,9 @@ def download_question(status: ModelStatus) -> Question:
 def agreement_question(status: ModelStatus) -> Question:
     """Return the question that asks to accept the terms and the code of an installed model."""
     card = status.card
-    facts = ["Its files are taken down as they are now; any later change is found."]
+    facts = ["Its files are recorded as they are now, so that any later change is detected."]
     if status.code == "changed":
-        facts.append("Its program code was changed since you allowed it.")
+        facts.append("Its program code has changed since you allowed it.")
     return Question(
         f"Use {card.title}?",
         facts,
@@ -291,7 +291,7 @@ def removal_question(status: ModelStatus) -> Question:
         f"Remove {status.card.title}?",
         [
             f"{model_wording.size(status.bytes)} are deleted in {status.path}.",
-            f"Without it cannot be used, or only in part: {tools}.",
+            f"Tools that then work in part or not at all: {tools}.",
         ],
         "Remove",
         danger=True,

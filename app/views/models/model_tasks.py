@@ -188,7 +188,7 @@ class ModelTasks(QObject):
             done(plan)
             return Outcome()
 
-        self._run("Looking at it", work, then)
+        self._run("Examining it", work, then)
 
     def install(self, plan: InstallPlan, consent: Consent) -> None:
         """Install the models in a plan."""
@@ -260,7 +260,7 @@ class ModelTasks(QObject):
             self.bar.say(f"{title} is out of memory.", "ok", "circle-check")
             return Outcome()
 
-        verb = "Waiting for what runs, then unloading"
+        verb = "Waiting for running tools, then unloading"
         self._run(verb, lambda _progress, _cancel: self._host.unload(name), then)
 
     def _unload(self, *names: str) -> None:
@@ -328,7 +328,7 @@ class ModelTasks(QObject):
 
     def _finish(self, result: Any, then: Callable[[Any], Outcome]) -> None:
         if isinstance(result, Cancelled):
-            self._fail("Stopped; what was there before is as it was.", "faint", "ban")
+            self._fail("Stopped; nothing was changed.", "faint", "ban")
         else:
             self._end_task()
             self.finished.emit(then(result))
@@ -358,7 +358,7 @@ def _verified_text(statuses: Statuses) -> ColouredText:
         return " ".join(texts), "warning", "triangle-alert"
     there = [one for one in statuses if one.usable]
     if not there:
-        return "Nothing is there to be verified.", "faint", "info"
+        return "There is nothing to verify.", "faint", "info"
     known = [one for one in there if not one.note]
     texts = [f"{one.card.title}: {one.note}." for one in there if one.note]
     if known:

@@ -39,7 +39,7 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
     if status.usable and not status.accepted:
         return StateText("Terms not accepted", "warning", "triangle-alert", more)
     if status.usable and status.code == "changed":
-        return StateText("Its code was changed", "error", "circle-alert", more)
+        return StateText("Code changed", "error", "circle-alert", more)
     return StateText(text, tone, icon, more)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,10 +18,9 @@ from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.models import model_wording
 from app.views.theme import THEME
-from app.views.widgets import RowTable, plain_tip
+from app.views.widgets import Index, RowModel, RowTable, plain_tip
 from app.views.wording import PackTexts
 
-Index = QModelIndex | QPersistentModelIndex
 COLUMNS = ("Model", "State", "Size", "Licence", "Used by")
 TITLE, STATE, SIZE, LICENCE, TOOLS = range(5)
 _WIDTHS = {TITLE: 220, STATE: 190, SIZE: 74, LICENCE: 100, TOOLS: 90}
@@ -44,33 +43,33 @@ class TitleDelegate(QStyledItemDelegate):
         option.textElideMode = Qt.TextElideMode.ElideMiddle
 
 
-class ModelsModel(QAbstractTableModel):
+class ModelsModel(RowModel):
     """A table model with a row per AI model: first those installed; each group sorted by title."""
+
+    columns = COLUMNS
 
     def __init__(self, texts: PackTexts, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._texts = texts
-        self._rows: list[ModelStatus] = []
+        self.rows: list[ModelStatus] = []
         self._live: dict[str, ModelState] = {}
 
     def show(self, statuses: Sequence[ModelStatus]) -> None:
         """Show these statuses; the rows keep their order if the models are the same as before."""
         ordered = sorted(statuses, key=lambda one: (not one.usable, one.card.title.casefold()))
-        known = [one.card.name for one in self._rows]
+        known = [one.card.name for one in self.rows]
         found = {one.card.name: one for one in statuses}
         if set(known) == set(found):
-            self._rows = [found[name] for name in known]
+            self.rows = [found[name] for name in known]
             self._changed(range(len(known)))
             return
-        self.beginResetModel()
-        self._rows = ordered
-        self.endResetModel()
+        self.show_rows(ordered)
 
     def put(self, status: ModelStatus) -> None:
         """Update the row of one model."""
         number = self.find(status.card.name)
         if number >= 0:
-            self._rows[number] = status
+            self.rows[number] = status
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
@@ -82,11 +81,11 @@ class ModelsModel(QAbstractTableModel):
 
     def find(self, name: str) -> int:
         """Return the row of the model with this name on its card, or -1 if there is none."""
-        return next((n for n, one in enumerate(self._rows) if one.card.name == name), -1)
+        return next((n for n, one in enumerate(self.rows) if one.card.name == name), -1)
 
     def status(self, number: int) -> ModelStatus:
         """Return the status shown in a row."""
-        return self._rows[number]
+        return self.rows[number]
 
     def live(self, name: str) -> ModelState | None:
         """Return a model's state in its model process; None if no process has the model."""
@@ -94,21 +93,8 @@ class ModelsModel(QAbstractTableModel):
 
     def state_text(self, number: int) -> model_wording.StateText:
         """Return the text that describes the state shown in a row."""
-        status = self._rows[number]
+        status = self.rows[number]
         return model_wording.state_text(status, self._live.get(status.card.name))
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section]
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         column, state = index.column(), self.state_text(index.row())
@@ -124,12 +110,12 @@ class ModelsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DecorationRole and column == STATE:
             return icons.icon(state.icon, TONES[state.tone])
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            status = self._rows[index.row()]
+            status = self.rows[index.row()]
             return f"{COLUMNS[column]}: {self._text(index.row(), column)}, {status.card.title}"
         return None
 
     def _text(self, number: int, column: int) -> str:
-        status = self._rows[number]
+        status = self.rows[number]
         if column == TITLE:
             return wording.one_line(status.card.title)
         if column == STATE:

@@ -49,7 +49,7 @@ _PARTS: dict[str, Callable[[ModelStatus], str]] = {
     "Made for": lambda status: status.card.intended_use,
     "Limits": lambda status: "\n".join(f"{BULLET}{limit}" for limit in status.card.limits),
     "Self-check": lambda status: wording.sentence(status.self_check),
-    "What of it was tried": lambda status: status.card.tried,
+    "Tested here": lambda status: status.card.tried,
     "Licence": lambda status: status.card.licence,
     "Terms": lambda status: _terms(status),
     "Code": lambda status: _CODE[status.code],
@@ -57,7 +57,7 @@ _PARTS: dict[str, Callable[[ModelStatus], str]] = {
     "Files": model_wording.files,
     "Where": lambda status: _where(status),
     "Source": lambda status: _source(status),
-    "Where these facts were read": lambda status: model_wording.sources(status.card),
+    "Sources": lambda status: model_wording.sources(status.card),
     "How to get it": lambda status: "" if status.usable else status.how_to_get,
 }
 """Headings of the details, and the texts below them."""
@@ -125,11 +125,11 @@ class ModelsWindow(QDialog):
         self.from_file = menu.addAction("From a file or model pack…", self.choose_file)
         self.from_folder = menu.addAction("From a folder…", self.choose_folder)
         self.install_button.setMenu(menu)
-        self.install_button.setToolTip("Weights or a model pack that were brought here")
+        self.install_button.setToolTip("Weights or a model pack on this computer")
         self.verify_all_button = push_button("Verify all", lambda: self.tasks.verify(""))
         self.get_button = push_button("Download…", self._ask_download)
         self.verify_button = push_button("Verify", lambda: self.tasks.verify(self.chosen))
-        self.verify_button.setToolTip("Read every file and compare it with what it should be")
+        self.verify_button.setToolTip("Read every file and compare it with the published one")
         self.agree_button = push_button("Terms and code…", self._ask_agreement)
         self.unload_button = push_button("Unload", lambda: self.tasks.unload(self.chosen))
         self.unload_button.setToolTip("Take it out of memory; it is loaded again when needed")
@@ -137,7 +137,7 @@ class ModelsWindow(QDialog):
         self.close_button = push_button("Close", self.reject)
 
     def _arrange(self) -> None:
-        self.empty = EmptyState("cpu", "Looking into the models folder", "")
+        self.empty = EmptyState("cpu", "Reading the models folder", "")
         left, right = QWidget(), QWidget()
         self._stack = QStackedLayout(left)
         self._stack.addWidget(self.empty)
@@ -223,7 +223,7 @@ class ModelsWindow(QDialog):
         present = status.state != "not installed"
         published = consent_dialog.can_download(status)
         self.get_button.setEnabled(idle and published)
-        self.get_button.setToolTip("" if published else "Its publisher gives it in another way")
+        self.get_button.setToolTip("" if published else "Its publisher provides it in another way")
         self.get_button.setText("Download again…" if status.usable else "Download…")
         self.verify_button.setEnabled(idle and present)
         self.remove_button.setEnabled(idle and present and not status.card.embedded)

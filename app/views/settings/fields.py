@@ -397,7 +397,7 @@ class KeyField(QWidget):
         """Return why the typed text cannot be a key; "" if it can."""
         typed = self.typed
         fine = typed.isascii() and typed.isprintable() and " " not in typed
-        return "" if fine else "The key holds signs that no key has: copy it again."
+        return "" if fine else "The key contains characters that no key has: copy it again."
 
     def set_endpoint(self, name: str, host: str) -> None:
         """Switch to the key of another host.
@@ -412,7 +412,7 @@ class KeyField(QWidget):
             self.edit.clear()
             origin = f"typed for {typed_for}" if typed_for else "typed before there was a host"
             self._cleared_note = (
-                f"The key was {origin} and is taken out: type it again for this address. "
+                f"The key was {origin} and was removed: type it again for this address. "
             )
         self._show_text("Looking for a stored key…" if name else "")
         self._timer.stop()
@@ -437,7 +437,7 @@ class KeyField(QWidget):
         where, variable, new_place = answer
         stored = bool(where) and not where.startswith("the environment")
         self.forget_button.setVisible(stored)
-        self.edit.setPlaceholderText("kept; type another to replace it" if stored else self._hint)
+        self.edit.setPlaceholderText("stored; type another to replace it" if stored else self._hint)
         if where:
             text = (
                 f"The key for {self._host} is found in {where}, and sent to no other host. "
@@ -470,7 +470,7 @@ class KeyField(QWidget):
             self.edit.setFocus()
             self._find_key()
         else:
-            self._show_text("The system keyring did not let go of the key: delete it there.")
+            self._show_text("The system keyring did not delete the key: delete it there.")
 
     def _show_text(self, text: str) -> None:
         text = self._cleared_note + text

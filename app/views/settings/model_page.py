@@ -69,11 +69,11 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
         return "The model runs on this computer; nothing leaves it."
     host = host_of(kind, fields)
     if not host:
-        return "Enter the address: it says where questions would be sent."
+        return "Enter an address to see where questions would be sent."
     if is_loopback(host):
         return "The endpoint is on this computer; nothing leaves it."
     pixels = (
-        "Pictures are sent only after a second question."
+        "Pictures are sent only after you are asked again."
         if fields.images
         else "No pixels are sent."
     )
@@ -469,7 +469,7 @@ class ProviderForm(QWidget):
         self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
         changed = self.context.valueChanged
         self._bind("context_tokens", self.context.setValue, self.context.value, changed)
-        note = "The most it takes of a conversation at once."
+        note = "The longest conversation that it can read at once."
         self._form.add_row("Context", self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
             form = self.tool_form = Choice(TOOL_FORMS)

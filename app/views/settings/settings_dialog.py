@@ -55,14 +55,13 @@ _PAGES = (
 _SENT = (
     "Your questions and the earlier ones of the conversation, with their answers",
     "Names and descriptions of the tools, and the tools' results",
-    "Pictures of what the viewer shows, only after a second question that shows them, after a "
-    "third one where they may show who the patient is, and only to models that are set to look "
-    "at pictures",
+    "Pictures of what the viewer shows: only to models that are set to receive pictures, after you "
+    "have seen them and agreed, and once more where they may identify the patient",
 )
 _NEVER = (
     "Image files (DICOM and other), and other pixel data than those pictures",
     "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
-    "cut from everything that is sent. In what you type yourself nothing else is cut",
+    "removed from everything that is sent. Nothing else is removed from what you type",
     "Keys of other hosts",
 )
 
@@ -277,7 +276,7 @@ class LimitsPage(SettingsPage):
         add("steps", "Steps", "How often the language model is asked.", Count, unit="requests")
         add("tool_calls", "Tool calls", "All tools together.", Count, unit="calls")
         note = "While one step of the plan is under way."
-        add("calls_per_task", "Calls a task", note, Count, unit="calls")
+        add("calls_per_task", "Calls per step", note, Count, unit="calls")
         note = "Waiting for your own answers is not counted."
         add("minutes", "Time", note, Amount, suffix=" minutes")
         note = "Questions and answers of the language model together."
@@ -343,7 +342,7 @@ class PrivacyPage(SettingsPage):
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
         self.add_section("On record")
-        about = "Tool calls, what was allowed, sent and exported. It holds no patient data."
+        about = "Tool calls, permissions, transmissions and exports. It contains no patient data."
         self.audit_button = push_button("Audit log…", show_audit)
         self.audit_button.setAutoDefault(False)
         self.column.addLayout(row((wrapped_label(about, "muted"), 1), self.audit_button))
@@ -378,7 +377,7 @@ class PrivacyPage(SettingsPage):
                 if where
                 else f"No key for {self._host} is known."
             ),
-            lambda _reason: say("The keyring could not be asked."),
+            lambda _reason: say("The keyring could not be read."),
         )
 
 

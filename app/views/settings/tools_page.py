@@ -128,7 +128,7 @@ class ToolsPage(SettingsPage):
         self.strict = Choice(_STRICT)
         self.strict.choose(str(self._grants.strict))
         self.strict.currentIndexChanged.connect(self._apply_session_rule)
-        note = "Holds at once, and until Sightline is closed."
+        note = "Takes effect at once, until Sightline is closed."
         form.add_row("This session", self.strict, note=note)
         self.remember = Check("Offer an answer for the whole conversation")
         self.remember.setChecked(self._policy.remember)
@@ -150,11 +150,11 @@ class ToolsPage(SettingsPage):
         form = Form()
         self.device = Choice(_DEVICES)
         self.device.choose(settings.device)
-        note = "One that this computer does not have is not used."
+        note = "A device that this computer does not have is not used."
         form.add_row("They run on", self.device, note=note)
         self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
         self.idle.setValue(settings.idle_minutes)
-        note = "So long without work; then they make room for other programs."
+        note = "How long an idle model stays loaded before its memory is freed."
         form.add_row("In memory", self.idle, note=note)
         self.column.addLayout(form)
         about = "The installed and loaded models, licences and limits; install, verify, remove."
@@ -296,7 +296,7 @@ class ToolRuleList(QWidget):
         """Return the rule that holds without a rule of the tool's own, and its source."""
         spec = self._specs.get(name)
         if spec is None:
-            return "allow", "as long as it is not there" if name != "*" else ""
+            return "allow", "while it is not installed" if name != "*" else ""
         standard = str(DEFAULTS.get(spec.approval, Rule.ASK))
         ranked = [
             (standard, ""),
@@ -334,7 +334,7 @@ class AnswerList(GrantList):
     """A list of the tools allowed or refused in a conversation, each with a button to undo that."""
 
     def __init__(self, grants: Grants, texts: PackTexts) -> None:
-        super().__init__("None: every call that asks is asked about.")
+        super().__init__("None: you are asked about every such call.")
         self._texts = texts
         self._grants = grants
         self.withdraw_button = push_button("Withdraw all", self._undo_all)

@@ -41,8 +41,8 @@ OVERRULED = (
 )
 MIRRORED = "the image is stored mirrored: what the model calls left is the patient's right"
 LOOKS_MIRRORED = (
-    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
-    "on how the image hangs. Compare its side marker"
+    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right are "
+    "those of the image as displayed. Check its side marker"
 )
 TWO_TURNS = ([call(CLASSIFIER, image_path=FILM)], says("There is an effusion [1]."))
 

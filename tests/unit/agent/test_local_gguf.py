@@ -183,8 +183,8 @@ def test_a_damaged_file_is_refused_with_a_remedy(make: Make, file: Path, tmp_pat
         said.add(caught.value.reason)
         assert "Download it again" in caught.value.remedy
         assert str(tmp_path) not in caught.value.detail
-    assert said == {"the file is damaged, incomplete, or no GGUF file"}
-    with pytest.raises(ModelFailed, match="the model's file is not there"):
+    assert said == {"the file is damaged, incomplete, or not a GGUF file"}
+    with pytest.raises(ModelFailed, match="the model's file is missing"):
         ask(make(tmp_path / "gone.gguf"))
 
 

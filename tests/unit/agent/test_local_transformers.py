@@ -166,7 +166,7 @@ def test_what_it_cannot_do_is_said(folder: Path, tmp_path: Path) -> None:
         (lambda f: (f / "config.json").unlink(), "no config.json"),
         (
             lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"),
-            "no weights as safetensors",
+            "no safetensors weights",
         ),
     ],
 )

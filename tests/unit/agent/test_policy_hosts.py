@@ -63,8 +63,8 @@ def test_an_address_is_known_by_its_type(scope: Scope):
         ("https://api.example.org/x?y=1", "api.example.org", ""),
         ("http://api.example.org", "api.example.org", "not encrypted"),
         ("https://API.Example.ORG.:8443/x", "api.example.org:8443", ""),
-        ("https://hospital.example@evil.example/x", "evil.example", "stands before the host"),
-        ("https://a:b@evil.example", "evil.example", "stands before the host"),
+        ("https://hospital.example@evil.example/x", "evil.example", "contains a user name"),
+        ("https://a:b@evil.example", "evil.example", "contains a user name"),
         ("https://evil.example#@good.example", "evil.example", ""),
         ("https://evil.example?@good.example", "evil.example", ""),
         ("https://xn--80ak6aa92e.com", "xn--80ak6aa92e.com", "another alphabet"),
@@ -86,7 +86,7 @@ def test_an_address_is_known_by_its_type(scope: Scope):
         ("https://pacs.lan", "pacs.lan", "local network"),
         ("pacs.example.org:104", "pacs.example.org:104", ""),
         ("8.8.8.8", "8.8.8.8", ""),
-        ("mailto:me@mail.example", "mail.example", "stands before the host"),
+        ("mailto:me@mail.example", "mail.example", "contains a user name"),
     ],
 )
 def test_a_host_is_shown_as_it_is_really_reached(raw: str, shown: str, note: str, scope: Scope):

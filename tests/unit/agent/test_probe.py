@@ -170,8 +170,8 @@ def test_a_missing_package_is_named_with_what_to_do(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.gguf", b"PK\x03\x04", "no GGUF"),
-        ("empty.gguf", b"", "no GGUF"),
+        ("a.gguf", b"PK\x03\x04", "not a GGUF"),
+        ("empty.gguf", b"", "not a GGUF"),
         ("missing.gguf", None, "cannot be read"),
         ("folder", "", "no transformers model"),
     ],

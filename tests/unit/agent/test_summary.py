@@ -169,7 +169,8 @@ def test_missing_models_are_told_once_without_commands():
     text = write_summary(failed, [], [], (), frozenset(), PLANS)
     assert "`" not in text
     assert ".pt" not in text
-    assert text.count("MAIRA-2") == text.count("Tools > Models") == 1
+    assert "**Models not installed** (Tools > Models)\n- MAIRA-2, for Where" in text
+    assert text.count("MAIRA-2") == text.count("CheXagent,") == 1
 
 
 def test_a_direct_answer_needs_its_result():

@@ -140,7 +140,7 @@ def test_lines_cut_off_the_end_are_found(tmp_path: Path, left: int):
     put_lines(folder, lines_of(folder)[:left])
     report = verify(folder, SECRET)
     assert not report.ok
-    assert f"lines are missing behind it: {left + 1} to 7" in str(report.problems)
+    assert f"lines are missing after it: {left + 1} to 7" in str(report.problems)
 
 
 def test_a_number_that_is_left_out_is_found_also_behind_a_genuine_line(tmp_path: Path):

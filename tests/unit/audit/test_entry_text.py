@@ -26,7 +26,7 @@ def said(action: str, **facts: Any) -> str:
         (
             "approval_asked",
             {"about": "risky_pictures", "host": "h", "pictures": ["a", "b"]},
-            "Asked for a yes: may pictures with possible burnt-in text be sent: h, 2 pictures",
+            "Permission asked: may pictures with possible burnt-in text be sent: h, 2 pictures",
         ),
         (
             "approval_answered",
@@ -47,8 +47,8 @@ def said(action: str, **facts: Any) -> str:
             "Settings changed: changed policy.tools.x, rules tools.x deny",
         ),
         ("run_finished", {}, "Question answered"),
-        ("segment", {"why": "begun"}, "File begun: the log begins"),
-        ("segment", {"why": "head lost"}, "File begun: the one before: head lost  [damaged]"),
+        ("segment", {"why": "begun"}, "File started: the log begins"),
+        ("segment", {"why": "head lost"}, "File started: the one before: head lost  [damaged]"),
         ("run_started", {"model": "m", "open_images": 2}, "model m, 2 open images"),
     ],
 )

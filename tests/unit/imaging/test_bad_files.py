@@ -114,7 +114,7 @@ def test_truncated_pixels(decoder: Decoder, tmp_path: Path):
     path = make_dicom(tmp_path / "a.dcm", np.zeros((64, 64), np.uint16))
     write(path, path.read_bytes()[:-100])
     problem = only_problem(decoder, path)
-    assert problem.reason == "the file is cut short: it holds 8,092 of 8,192 bytes of pixels"
+    assert problem.reason == "the file is cut short: it contains 8,092 of 8,192 bytes of pixels"
 
 
 def test_a_truncated_multi_frame_shows_its_complete_frames(decoder: Decoder, tmp_path: Path):
@@ -223,7 +223,7 @@ def test_a_structured_report_is_named_and_not_dropped(decoder: Decoder, tmp_path
 
 def test_an_image_of_which_only_the_header_is_left(decoder: Decoder, tmp_path: Path):
     path = make_dicom(tmp_path / "a.dcm", PixelData=None)
-    assert only_problem(decoder, path).reason == "it holds no pixels, only a header"
+    assert only_problem(decoder, path).reason == "it contains no pixels, only a header"
 
 
 def test_a_picture_bomb_is_refused_at_once(decoder: Decoder, tmp_path: Path):

@@ -126,7 +126,7 @@ def test_compressed_pixels_under_an_uncompressed_syntax_are_not_shown_as_noise(t
     path = packed(tmp_path / "a.dcm", grey, JPEG, [code * 10])  # long enough for the raw pixels
     plain = b"1.2.840.10008.1.2.1".ljust(len(JPEG), b"\0")
     path.write_bytes(path.read_bytes().replace(JPEG.encode(), plain, 1))
-    with pytest.raises(FileProblem, match="its pixels are compressed, but it calls them"):
+    with pytest.raises(FileProblem, match="its pixels are compressed, though declared"):
         read_instance(path)
 
 

@@ -59,7 +59,7 @@ def test_a_dicom_file_that_is_a_tiff_too_is_dicom(tmp_path: Path):
     [
         (gzip.compress(b"hello" * 100, mtime=0), "gzip"),
         (b"BM is how this letter begins, and it is no picture.", "a text file"),
-        (b"RIFF\0\0\0\0WAVEfmt ", "a film or a sound"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "a video or a sound file"),
         (b"NRRD0009\n", "NRRD"),
         (b"\x1f\x8b\x08", "gzip"),
         (b"\0" * 4000, "not an image"),

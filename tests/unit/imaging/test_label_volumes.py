@@ -259,14 +259,14 @@ def test_labels_that_reach_out_of_the_image_say_so(decoder: Decoder, tmp_path: P
 def test_pictures_with_grey_values_are_no_labels(decoder: Decoder, tmp_path: Path):
     grey = grey_image(labels_image())
     reason = refused(decoder, grey, grey_image(labels_image()), tmp_path)
-    assert reason == "it holds more than 512 different values: a picture, not labels"
+    assert reason == "it contains more than 512 different values: a picture, not labels"
     labels = sitk.Cast(labels_image(), sitk.sitkFloat32)
     layer, _, _ = lay(
         decoder, write(labels, tmp_path / "lab.nrrd"), write(grey, tmp_path / "grey.nrrd")
     )
     assert len(layer.items) == 2  # many masks are written as floating point
     reason = refused(decoder, labels * 0.5, grey, tmp_path)
-    assert reason == "it holds fractions or negative values: a picture, not labels"
+    assert reason == "it contains fractions or negative values: a picture, not labels"
     assert refused(decoder, labels * 0, grey, tmp_path) == "none of its voxels has a label"
 
 

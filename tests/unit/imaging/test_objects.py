@@ -113,7 +113,7 @@ def test_a_private_class_with_pixels_is_an_image(tmp_path: Path):
 
 def test_an_image_without_its_pixels_is_a_damaged_file_not_another_kind_of_object(tmp_path: Path):
     for elements in ({"Rows": 3, "Columns": 4}, {}):
-        with pytest.raises(FileProblem, match="it holds no pixels"):
+        with pytest.raises(FileProblem, match="it contains no pixels"):
             listed(tmp_path / "a.dcm", STORED + "2", **elements)
 
 

@@ -192,7 +192,7 @@ def test_members_that_share_their_bytes_are_refused(tmp_path: Path):
     data[second + 42 : second + 46] = struct.pack("<L", 0)  # where IM1 begins
     data[second + 20 : second + 24] = struct.pack("<L", 6000)
     path.write_bytes(bytes(data))
-    with pytest.raises(FileProblem, match="declares more than it holds"):
+    with pytest.raises(FileProblem, match="declares more than it contains"):
         archives.open_archive(path)
 
 

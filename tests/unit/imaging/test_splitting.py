@@ -294,7 +294,7 @@ def test_images_of_one_place_over_time_are_one_series(keyword: str):
 
 def test_images_of_one_place_without_times_are_said_to_be_alike():
     (one,) = parts(*(slice_at(8, "", n + 1) for n in range(3)))
-    assert "nothing tells them apart" in one.warnings[0]
+    assert "nothing distinguishes them" in one.warnings[0]
 
 
 def test_two_kinds_of_image_at_one_place_over_time_are_two_series():

@@ -102,7 +102,7 @@ def test_what_is_no_stack_is_refused_with_the_reason(changed: list[FramePlane], 
 
 
 def test_slices_out_of_each_others_reach_are_refused():
-    with pytest.raises(NotAStackError, match="above each other"):
+    with pytest.raises(NotAStackError, match="do not line up"):
         volume_geometry(stack([0, 5, 10], drift=20))
 
 

@@ -255,7 +255,7 @@ def test_imagej_planes_behind_a_single_page(tmp_path: Path):
     with tifffile.TiffFile(path) as tif:
         planes = tif.pages.first.dataoffsets[0]
     path.write_bytes(bytes(data[: planes + 4 * 84 + 10]))
-    assert read_instance(path).note == "the file is cut short: it holds 1 of 5 planes"
+    assert read_instance(path).note == "the file is cut short: it contains 1 of 5 planes"
 
 
 def test_depth_inside_a_page(tmp_path: Path):

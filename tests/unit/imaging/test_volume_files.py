@@ -296,7 +296,7 @@ def test_without_codes_there_is_no_patient(tmp_path: Path):
     assert edge_letters(frame.orientation) == ("", "", "", "")
     assert frame.spacing.source is SpacingSource.CALIBRATED
     assert frame.spacing.column_mm == pytest.approx(0.7)
-    assert "does not say how it lies" in frame.spacing.note
+    assert "does not give its orientation" in frame.spacing.note
 
 
 def test_a_standard_space_is_not_the_patients_own(tmp_path: Path):

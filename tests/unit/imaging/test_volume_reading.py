@@ -396,7 +396,7 @@ def test_a_file_that_was_cut_short_meanwhile_is_refused(tmp_path: Path, known: b
     path.write_bytes(b"head" + bytes(12))
     span = span_of(path) if known else span_of(path, size_bytes=0, mtime_ns=0)
     path.write_bytes(b"head" + bytes(7))
-    with pytest.raises(FileProblem, match="cut short: it holds 7 of 12 bytes of pixels"):
+    with pytest.raises(FileProblem, match="cut short: it contains 7 of 12 bytes of pixels"):
         read_plain(span, np.empty((2, 3), np.uint16))
 
 

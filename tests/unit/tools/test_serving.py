@@ -113,7 +113,7 @@ def test_memory_that_runs_out_first_costs_the_other_models(host: ProcessHost, fi
     call(host, files.payload("a"))
     answer = call(host, files.payload("b", fits_others=0))
     assert answer["notes"] == [
-        "memory was too small: the other models were unloaded, and it was done once more"
+        "memory was too small: the other models were unloaded, and it was repeated"
     ]
     assert loaded(host) == ["b"]
     assert set(host.states()) == {"b"}  # nor is the other one told as ready still

@@ -47,7 +47,7 @@ _CAUSES = (
     ),
     (
         r"not within the file bounds|corrupted|bad GGUF|invalid magic|gguf_init|GGUF",
-        "the file is damaged, incomplete, or no GGUF file",
+        "the file is damaged, incomplete, or not a GGUF file",
         "Download it again and compare its size, or choose another file in the settings.",
     ),
 )

@@ -51,7 +51,7 @@ _READING = (
 )
 _NO_TOOLS = (
     "The model's chat template has no form for tools: its calls are written as JSON {how}, which "
-    "small models do badly."
+    "small models do poorly."
 )
 _CHOOSE = "Choose the model's file in the settings of the assistant."
 
@@ -190,12 +190,12 @@ class LocalModel:
     def _check(self) -> None:
         """Check the path before a process is started."""
         if not self._path.exists():
-            reason = "the model's file is not there"
+            reason = "the model's file is missing"
         elif self._path.is_dir() and not (self._path / "config.json").is_file():
-            reason = "the folder holds no transformers model (no config.json)"
+            reason = "the folder contains no transformers model (no config.json)"
         elif self._path.is_dir() and not any(self._path.glob("*.safetensors")):
             # Other weights are pickles, which run code when they are read.
-            reason = "the folder holds no weights as safetensors; other kinds are not read"
+            reason = "the folder contains no safetensors weights; other formats are not read"
         else:
             return
         raise ModelFailed(reason, subject=str(self._path), remedy=_CHOOSE)

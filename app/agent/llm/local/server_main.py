@@ -123,7 +123,7 @@ def _failure(error: BaseException, path: str) -> dict[str, str]:
         detail = f"{error.detail}\n{native_output(path)}".strip()
         return {"reason": error.reason, "remedy": error.remedy, "detail": detail}
     reason = f"the model could not be loaded ({type(error).__name__})"
-    remedy = "See that its files are whole, or choose another model in the settings."
+    remedy = "Check that its files are complete, or choose another model in the settings."
     if isinstance(error, MemoryError):
         reason, remedy = OUT_OF_MEMORY
     detail = _without_path("".join(traceback.format_exception(error))[-8_000:], path)

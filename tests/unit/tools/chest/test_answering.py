@@ -104,7 +104,7 @@ def test_a_question_that_does_not_fit_is_to_be_asked_shorter(ask: Any):
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("", "the model wrote nothing"), ("-- ** -- ** --", "what the model wrote is no text")],
+    [("", "the model wrote nothing"), ("-- ** -- ** --", "what the model wrote is not text")],
 )
 def test_an_answer_that_is_no_text_is_no_answer(ask: Any, kind: Kind, text: str, why: str):
     with pytest.raises(ToolFailed) as caught:

@@ -366,7 +366,7 @@ def test_named_the_wrong_way_round_they_are_exchanged_by_date(two: Pair):
     assert result.metadata["swapped"] is True
     assert result.metadata["image_path"] == "image-1"
     assert rows_of(result)["Cardiothoracic ratio"]["change"] > 0
-    assert any("they were exchanged" in text for text in result.metadata["warnings"])
+    assert any("they were swapped" in text for text in result.metadata["warnings"])
     assert result.output["days_between"] == 31
 
 
@@ -380,7 +380,7 @@ def test_named_the_wrong_way_round_they_are_exchanged_by_date(two: Pair):
             {"StudyDate": "20220601", "StudyTime": "120000"},
             {"StudyDate": "20220601", "StudyTime": "080000"},
             True,
-            "they were exchanged",
+            "they were swapped",
         ),
     ],
 )

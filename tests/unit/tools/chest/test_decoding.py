@@ -67,7 +67,7 @@ def test_fewer_beams_are_told():
     model, doing = Writes(5, END), work(0.5)
     generate_tokens(model, {}, IDS, doing, most=7, beams=4)
     assert model.asked["generation_config"].num_beams == 2
-    assert doing.notes == ["written with 2 of 4 beams: the text may be a poorer one"]
+    assert doing.notes == ["written with 2 of 4 beams: the text may be of lower quality"]
     whole = work()
     generate_tokens(model, {}, IDS, whole, most=7, beams=4)
     assert whole.notes == []

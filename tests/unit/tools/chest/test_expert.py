@@ -213,7 +213,7 @@ def test_two_images_are_taken_and_their_length_is_told(looking: Any, bench: Benc
         (
             {"PatientID": "OTHER-2", "PatientName": "Other^Person"},
             "image 1 and image 2 belong to different patients: what the model says of a change "
-            "means nothing",
+            "is meaningless",
         ),
         (
             {"StudyDate": "20190101"},

@@ -210,10 +210,10 @@ def test_with_nothing_marked_it_asks_for_a_mark(marking: Bench, shapes: Any):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"box": [200, 10, 100, 50]}, "holds no whole pixel"),
-        ({"box": [600, 600, 700, 700]}, "beside the image"),
+        ({"box": [200, 10, 100, 50]}, "contains no whole pixel"),
+        ({"box": [600, 600, 700, 700]}, "outside the image"),
         ({"box": [float("nan"), 0, 10, 10]}, "four numbers"),
-        ({"points": [[900, 10]]}, "beside the image"),
+        ({"points": [[900, 10]]}, "outside the image"),
         ({"points": [[1]]}, "two numbers"),
         ({"points": [[1, 1]], "labels": [1, 0]}, "labels"),
         ({"points": [[1, 1]], "labels": [2]}, "labels"),
@@ -264,7 +264,7 @@ def test_a_doubtful_answer_is_called_doubtful(bench: Bench, medsam2: Path):
         "disagrees with 1 of 1 points",
         "reaches the image's border",
         "expects a poor outline (score 0.40)",
-        "does not take what is marked for an object",
+        "does not recognise what is marked as an object",
     ):
         assert any(text in said for said in warnings), text
 

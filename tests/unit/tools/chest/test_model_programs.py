@@ -157,6 +157,6 @@ def test_a_program_that_is_changed_while_the_model_waits_to_be_loaded_is_not_run
     program.write_text(f"open({str(trace)!r}, 'w').close()\n" + program.read_text("utf-8"))
     # As if the viewer had looked before that: it gives the digests of the programs as they were.
     monkeypatch.setattr("app.tools.models.status.code_permission", lambda place, record: "allowed")
-    with pytest.raises(ToolFailed, match="was changed since it was allowed"):
+    with pytest.raises(ToolFailed, match="has changed since it was allowed"):
         ask(opened, "grounding")
     assert not trace.exists()

@@ -62,7 +62,7 @@ def test_a_frontal_view_is_known_by_whichever_attribute_says_it(
         (coded(LEFT_OBLIQUE), "this is an oblique view"),
         ({"ViewPosition": "AP OBLIQUE"}, "this is an oblique view"),
         (coded(AXIAL), "taken along the body"),
-        (coded(OCCLUSAL), "another view than one from the front"),
+        (coded(OCCLUSAL), "view is not from the front"),
     ],
 )
 def test_any_other_view_is_refused_by_whichever_attribute_says_it(

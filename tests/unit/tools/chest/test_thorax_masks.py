@@ -94,7 +94,7 @@ def test_a_plain_chest_has_no_doubts():
 def test_lungs_the_wrong_way_round_are_refused():
     masks = chest()
     masks[RIGHT_LUNG], masks[LEFT_LUNG] = masks[LEFT_LUNG], masks[RIGHT_LUNG]
-    assert "wrong way round" in str(check_shapes(masks, SURE).refused)
+    assert "on the wrong sides" in str(check_shapes(masks, SURE).refused)
 
 
 def test_lungs_above_each_other_are_refused():

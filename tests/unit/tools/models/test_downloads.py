@@ -226,7 +226,7 @@ def test_the_cards_revision_is_asked_for_and_no_other_is_taken(tmp_path: Path, t
     assert there.served.asked[0][0].endswith(f"/revision/{COMMIT}?blobs=true")
     made.remove("test-folder")
     there.offer(FILES, sha="f" * 40)
-    with pytest.raises(SightlineError, match="offers commit ffff"):
+    with pytest.raises(SightlineError, match="has commit ffff"):
         made.get("test-folder")
 
 
@@ -260,7 +260,7 @@ def test_a_later_yes_fetches_the_code_also_of_a_model_that_is_there_whole(
 def test_hostile_names_of_a_hub_are_refused(tmp_path: Path, there: Hub):
     made = store(tmp_path, foldered())
     there.offer(FILES | {"../../x.json": b"{}"})
-    with pytest.raises(SightlineError, match="a name that is not taken"):
+    with pytest.raises(SightlineError, match="an unusable name"):
         made.get("test-folder")
     there.offer(FILES, siblings=3)
     with pytest.raises(SightlineError, match="was not understood"):

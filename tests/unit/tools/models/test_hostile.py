@@ -56,12 +56,15 @@ def test_weights_with_a_header_made_to_break_their_reader_are_damaged_ones(
 @pytest.mark.parametrize(
     ("manifest", "why"),
     [
-        (b"a = " + DEEP, "no manifest"),
-        (b'format = 1\n[[models]]\ncard = "x"\nrevision = "\\u001b[2J"\nfiles = []', "no commit"),
+        (b"a = " + DEEP, "not the manifest"),
+        (
+            b'format = 1\n[[models]]\ncard = "x"\nrevision = "\\u001b[2J"\nfiles = []',
+            "not a commit",
+        ),
         (
             b'format = 1\n[[models]]\ncard = "x"\n[[models.files]]\nname = "a"\nsize = 1\n'
             b'sha256 = "\\u001b[2J"',
-            "is none",
+            "an invalid sha256",
         ),
     ],
 )

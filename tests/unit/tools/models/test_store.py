@@ -177,7 +177,7 @@ def test_settings_that_name_code_of_another_repository_withdraw_the_yes(tmp_path
 def test_there_is_no_yes_to_code_where_the_card_has_none(tmp_path: Path):
     made = store(tmp_path, foldered())
     write_files(made.folder / "test-folder", FILES | CODE)
-    with pytest.raises(UsageError, match="does not provide for code"):
+    with pytest.raises(UsageError, match="does not allow code"):
         made.accept("test-folder", code=True)
     assert made.overview()[0].code == ""
     with pytest.raises(UsageError, match="not installed"):
