@@ -167,14 +167,6 @@ FRAME_TIMEOUT_S = 60.0
 
 _SCANNING = ("app.imaging.reading.header_entries", "app.imaging.scanning.listing")
 _SHOWING = ("app.imaging.reading.image_entries", "app.imaging.reading.dicom_image")
-_READERS = (
-    "app.imaging.reading.object_entries",
-    "app.imaging.reading.volume_entries",
-    "app.imaging.formats.tiff_file",
-    "app.imaging.formats.volume_file",
-    "PIL.PngImagePlugin",
-    "PIL.JpegImagePlugin",
-)
 _LEAST_S = 10.0
 _SAMPLES_PER_S, _BYTES_PER_S = 2e6, 10e6
 _WHOLE_FILE_KINDS = ("tiff", "volume")
@@ -240,7 +232,6 @@ class Decoder:
             memory_limit_bytes=memory_limit_bytes,
             preload=_SCANNING,
             stand_by=_SHOWING,
-            spare=(*_SHOWING, *_READERS),
             quiet=True,
             confined=True,
         )
@@ -277,7 +268,6 @@ class Decoder:
             be shown is listed as a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
-        self._pool.admit(map(str, where))
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
 
     def frame(

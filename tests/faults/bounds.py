@@ -45,17 +45,13 @@ _OWN_PROGRAM = Path("/proc/self/cmdline")
 
 
 def children() -> list[int]:
-    """Processes that this one started, and those that they started: workers may be forked."""
+    """Processes that this one started."""
     found: list[int] = []
-    pending = [Path("/proc/self")]
-    while pending:
-        for task in pending.pop().glob("task/*/children"):
-            try:
-                pids = list(map(int, task.read_text(encoding="ascii").split()))
-            except OSError:
-                continue
-            found += pids
-            pending += [Path(f"/proc/{pid}") for pid in pids]
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            found += map(int, task.read_text(encoding="ascii").split())
+        except OSError:
+            continue
     return found
 
 

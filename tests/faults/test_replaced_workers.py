@@ -24,28 +24,16 @@ _TRIES = 4
 
 
 def workers() -> list[int]:
-    """This process's decoding processes; not Python's own helpers."""
+    """This process's decoding processes; not Python's own helper for shared memory."""
     found: list[int] = []
     for pid in children():
-        forked = "forkserver" in _command(pid) and "forkserver" in _command(_parent(pid))
-        if "spawn_main" in _command(pid) or forked:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"spawn_main" in command:
             found.append(pid)
     return found
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _parent(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0
-    return int(text.rsplit(")", 1)[1].split()[1])
 
 
 @pytest.fixture

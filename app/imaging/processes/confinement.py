@@ -2,9 +2,9 @@
 
 Every child of the program gets an environment of the listed variables only, none that holds a key.
 On Linux a decode worker moreover gives up its rights before it reads the first file: Landlock lets
-it open only what the user opened and the program's own files, and write nothing; a seccomp filter
-refuses sockets, programs, new processes and access to other processes. Both are left for ever, so a
-worker that a hostile file has taken over cannot get them back. `resources/privacy` has the tables.
+it write nothing and look into no other process; a seccomp filter refuses sockets, programs, new
+processes and signals. Both are left for ever, so a worker that a hostile file has taken over cannot
+get them back. `resources/privacy` has the tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import logging
 import multiprocessing.util
 import os
 import platform
-import re
 import stat
 import struct
 import subprocess
@@ -25,7 +24,6 @@ from contextlib import suppress
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from app.paths import resources_dir
@@ -101,13 +99,6 @@ _FOREIGN_CALLS = 0x4000_0000
 _THREAD = 0x0001_0000
 """The flag of `clone` for a thread rather than a process."""
 
-_MOST_ROOTS = 1_000
-_NAMES_OTHERS = re.compile(
-    rb"\n(?:data ?file:|ElementDataFile\s*=\s*(?!\s|LOCAL))|1\.2\.840\.10008\.1\.3\.10"
-)
-"""Signs of a file that names others in its folder: NRRD, MetaImage, DICOMDIR."""
-_PAIRED = (".hdr", ".img", ".hdr.gz", ".img.gz")
-
 
 def landlock_version() -> int:
     """Return the version of the kernel's Landlock; 0 if it has none."""
@@ -128,51 +119,22 @@ def log_whether_confined() -> None:
         _log.info("this system cannot confine decode workers: they have all the user's rights")
 
 
-def confine(roots: Sequence[str]) -> None:
+def confine() -> None:
     """Give up all rights that decoding needs not, for this thread and those that it starts.
 
-    Args:
-        roots: Opened files and folders; empty if it is not known what is opened, so that any file
-            may be read.
+    Any file may still be read but those of /proc, where keys of other processes stand: a study's
+    files name others, and the user opens more at any time, while Landlock's rules can never be
+    widened.
 
     Raises:
         OSError: The kernel refuses; some rights may be left.
     """
-    readable = [*_own_folders(), *(_with_companions(roots) or ["/"])]
     _call(_libc().prctl(*map(ctypes.c_ulong, (_NO_NEW_PRIVILEGES, 1, 0, 0, 0))))
     version = landlock_version()
     if version:
-        _leave_files(readable, version)
+        _leave_files([str(one) for one in Path("/").iterdir() if one.name != "proc"], version)
     if platform.machine() in _tables():
         _leave_calls(_tables()[platform.machine()])
-
-
-def _with_companions(roots: Sequence[str]) -> list[str]:
-    """Add the folders of files that name others beside them; join what are too many."""
-    if len(roots) > _MOST_ROOTS:
-        return sorted({os.path.dirname(root) for root in roots})  # noqa: PTH120
-    return [*roots, *(os.path.dirname(root) for root in roots if _has_companions(root))]  # noqa: PTH120
-
-
-def _has_companions(path: str) -> bool:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return False
-        paired = path.lower().endswith(_PAIRED)
-        return paired or _NAMES_OTHERS.search(os.read(handle, 2**16)) is not None
-    finally:
-        os.close(handle)
-
-
-def _own_folders() -> list[str]:
-    """Return the folders of the interpreter, its packages, this program and the system."""
-    packages = (one for one in sys.path if one.endswith(("site-packages", "dist-packages")))
-    program = (str(Path(__file__).parents[2]), str(resources_dir()))
-    return [sys.prefix, sys.base_prefix, *packages, *program, *_tables()["readable"]]
 
 
 def _leave_files(readable: Iterable[str], version: int) -> None:

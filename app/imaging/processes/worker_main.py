@@ -6,7 +6,6 @@ Functions run on the main thread, one at a time.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import inspect
 import math
@@ -42,9 +41,8 @@ class WorkerConfig:
         nice: Unix niceness to add to that of the app's own process (0 to 19).
         quiet: Whether to drop the output of libraries rather than pass it on to standard error;
             codecs complain about files that they can decode.
-        confined: Whether the first message says what may be read, and all other rights are given
-            up then (`confinement`); on Linux only.
-        spare: Whether the process is forked in advance, for later.
+        confined: Whether the process gives up all rights but those to read files and to calculate,
+            once it has imported `preload` (`confinement`); on Linux only.
     """
 
     allowed: tuple[str, ...]
@@ -54,7 +52,6 @@ class WorkerConfig:
     nice: int = 5
     quiet: bool = False
     confined: bool = False
-    spare: bool = False
 
 
 def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
@@ -136,25 +133,19 @@ class _Server:
             self._start_reading()
         for module in self._config.preload:
             importlib.import_module(module)
-        if self._config.spare:
-            gc.collect()  # gives it its own copy of most memory now, not in its first call
-        self._send({"kind": "ready"})
         if self._config.confined:
             self._confine()
             self._start_reading()  # not before: a thread keeps the rights with which it began
+        self._send({"kind": "ready"})
         while True:
             self._answer(self._requests.get())
 
     def _confine(self) -> None:
         from app.imaging.processes.confinement import confine
 
-        try:
-            message = self._wire.receive(self._connection)
-        except BaseException:
-            os._exit(0)  # the app is gone
         resident_bytes()  # opens what may not be opened later
         try:
-            confine(message["roots"])
+            confine()
         except OSError as error:
             self._send({"kind": "unconfined", "errno": error.errno})
 

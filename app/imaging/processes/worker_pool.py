@@ -6,7 +6,7 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -210,7 +210,7 @@ class WorkerPool:
         self._reserve: Worker | None = None
         if stand_by is not None:
             # The user waits for its results, so it is as urgent as the app itself.
-            options |= {"preload": (*options.get("preload", ()), *stand_by), "nice": 0}
+            options |= {"preload": stand_by, "nice": 0}
             self._reserve = Worker(name, **options)
             self._thread(name, self._stand_by, self._reserve)
             self._workers.append(self._reserve)
@@ -266,15 +266,6 @@ class WorkerPool:
                 worker.warm()
         self._reserve_wanted.set()
 
-    def admit(self, paths: Iterable[str]) -> None:
-        """Let confined workers read these files and folders too, besides those of earlier calls."""
-        with self._lock:
-            roots = tuple(dict.fromkeys((*self._workers[0].roots, *paths)))
-            for worker in self._workers:
-                worker.roots = roots
-                if worker.pid is not None:
-                    self._thread("starting", _started, worker)
-
     def close(self) -> None:
         """Drop queued requests and end the processes. May be called more than once."""
         with self._lock:
@@ -316,7 +307,8 @@ class WorkerPool:
         while self._some_wait():
             # Start the process first: that takes seconds on a busy machine, and meanwhile another
             # worker may take the request.
-            _started(worker)
+            with suppress(Exception):  # the call will tell
+                worker.start()
             request = self._take(self._any)
             if request is None:
                 return
@@ -341,11 +333,6 @@ class WorkerPool:
             if request is not None:
                 _answer(worker, request)
                 del request
-
-
-def _started(worker: Worker) -> None:
-    with suppress(Exception):  # the call will tell
-        worker.start()
 
 
 def _answer(worker: Worker, request: Request) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError
@@ -80,22 +80,14 @@ class ProcessLostError(Exception):
 
 
 class Process:
-    """A worker process, started on creation, and the pipe to it.
-
-    If `config.spare`, it is forked from a process that has imported the modules but read no file.
-    That takes 10 ms; the first time, 0.4 s.
-    """
+    """A worker process, started on creation, and the pipe to it."""
 
     def __init__(self, name: str, config: WorkerConfig) -> None:
-        way = "forkserver" if config.spare else "spawn"
-        context: Any = multiprocessing.get_context(way)
-        if config.spare:
-            context.set_forkserver_preload([run.__module__, *config.preload])
-        self.roots: tuple[str, ...] | None = None
+        context = multiprocessing.get_context("spawn")
         self._pipe: Connection
         self._pipe, theirs = context.Pipe()
         segments.give_up_on_stalled_peers(self._pipe, STALL_S)
-        self._process: BaseProcess = context.Process(
+        self._process: SpawnProcess = context.Process(
             target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
         )
         self._ready = False
@@ -129,14 +121,11 @@ class Process:
             if time.monotonic() > deadline:
                 self.kill()
                 raise ProcessLostError(f"did not start within {START_TIMEOUT_S:g} s")
-            if self._receive() is not None:
+            message = self._receive()
+            if message is not None and message.get("kind") == "unconfined":
+                _log_unconfined()
+            elif message is not None:
                 self._ready = True
-
-    def confine(self, roots: tuple[str, ...]) -> None:
-        """Tell the process, once it is ready, the only files and folders that it may read."""
-        self.roots = roots
-        with suppress(OSError):  # the call will tell
-            wire.send(self._pipe, {"kind": "confine", "roots": roots})
 
     def call(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Send a call to the process and wait for its result.
@@ -175,8 +164,6 @@ class Process:
                 how = f"took too long ({call.timeout_s:g} s) and was stopped"
                 raise ProcessLostError(how, cancelled=asked_to_stop)
             message = self._receive(cancelled=asked_to_stop)
-            if message is not None and message.get("kind") == "unconfined":
-                _log_unconfined()
             if message is None or message.get("id") != call.number:
                 continue
             match message:  # a hostile file may have taken the process over

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging.processes.confinement import holds
@@ -31,10 +30,6 @@ __all__ = ["CancelLike", "Progress", "Worker"]
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-_SPARE_S = 0.3
-"""Delay after the first call in which a confined worker's next process is started."""
-
-
 class Worker:
     """A worker process, started on first use.
 
@@ -42,17 +37,11 @@ class Worker:
     arguments see `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses
     a GPU must have no memory limit, since its driver reserves far more than it uses.
 
-    If `confined`, a process may read only what `roots` names when it gets its first call, and the
-    program's own files (`confinement`); other `roots` take a new process.
-
     Example:
         >>> worker = Worker("decoding")
         >>> worker.call("app.imaging.reading.image_entries:attributes_entry", {"path": "/x.dcm"},
         ...             timeout_s=30)
     """
-
-    forks: ClassVar = False
-    """Whether there is a process by now from which others are forked."""
 
     def __init__(
         self,
@@ -65,19 +54,15 @@ class Worker:
         nice: int = 5,
         quiet: bool = False,
         confined: bool = False,
-        spare: tuple[str, ...] = (),
     ) -> None:
         self.name = name
-        self.roots: tuple[str, ...] = ()
         variables = _SINGLE_THREAD | dict(env or {})
         self._config = WorkerConfig(
             allowed, variables, preload, memory_limit_bytes, nice, quiet, confined and holds()
         )
-        self._spare_config = replace(self._config, preload=(*preload, *spare), spare=True)
         self._turn = threading.Lock()
         self._numbers = itertools.count()
         self._process: Process | None = None
-        self._spare: Process | None = None
         self._closed = False
 
     @property
@@ -100,10 +85,7 @@ class Worker:
         """
         with self._turn_of(None):
             try:
-                process = self._running()
-                process.ready(None)
-                if self.roots:
-                    self._bind(process)
+                self._running().ready(None)
             except ProcessLostError as lost:
                 raise self._died(lost, "") from None
 
@@ -165,13 +147,7 @@ class Worker:
     def _attempt(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         process = self._running()
         process.ready(call)
-        self._bind(process)
         return process.call(call, entry, payload)
-
-    def _bind(self, process: Process) -> None:
-        if self._config.confined and process.roots is None:
-            process.confine(self.roots)
-            self._after(_SPARE_S, self._provide_spare)
 
     def _died(self, lost: ProcessLostError, entry: str) -> Exception:
         if self._closed or lost.cancelled:
@@ -190,13 +166,11 @@ class Worker:
     def close(self) -> None:
         """End the process, even if a call is running. May be called more than once."""
         self._closed = True
-        for process in (self._process, self._spare):
-            if process is not None:
-                process.kill()
+        process = self._process
+        if process is not None:
+            process.kill()
         if self._turn.acquire(timeout=1.0):
             self._stop()
-            if self._spare is not None:
-                self._spare.dispose()
             self._turn.release()
 
     @contextmanager
@@ -213,36 +187,12 @@ class Worker:
                 self._turn.release()
 
     def _running(self) -> Process:
-        process = self._process
-        bound = process is not None and process.roots is not None
-        # Equal roots may name other files by now: a rule is for what was there when it was made.
-        if process is not None and bound and process.alive and process.roots is not self.roots:
-            # Ended later, which takes 5 ms of a core: the user waits for what was just opened.
-            self._after(_SPARE_S, process.dispose)
-            self._process, self._spare = self._spare, None
         if self._process is None or not self._process.alive:
             self._stop()
-            config = self._spare_config if self._config.confined and self.forks else self._config
-            self._process = Process(self.name, config)
+            self._process = Process(self.name, self._config)
             if self._closed:
                 self._process.kill()
         return self._process
-
-    def _after(self, seconds: float, do: Callable[[], None]) -> None:
-        timer = threading.Timer(seconds, do)
-        timer.daemon = True
-        timer.start()
-
-    def _provide_spare(self) -> None:
-        """Start a process for the next `roots`, unless there is one."""
-        if self._spare is None and not self._closed:
-            with suppress(OSError, EOFError, ProcessLostError):
-                spare = Process(self.name, self._spare_config)
-                spare.ready(None)
-                self._spare = spare
-                Worker.forks = True
-                if self._closed:
-                    spare.dispose()
 
     def _stop(self) -> None:
         if self._process is not None:

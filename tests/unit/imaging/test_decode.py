@@ -37,9 +37,7 @@ def wait_for_the_reserve(decoder: Decoder) -> None:
 
 
 def first_instance(decoder: Decoder, path: Path) -> Instance:
-    found = decoder.scan([path]).result(60).studies[0].series[0].instances[0]
-    decoder._pool.admit([str(path.parent)])  # `like` makes more files there
-    return found
+    return decoder.scan([path]).result(60).studies[0].series[0].instances[0]
 
 
 def like(instance: Instance, path: Path, *pixels: Any) -> Instance:
@@ -253,12 +251,7 @@ def diverting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Diverted, i
         monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
         decoder = Decoder(workers)
         for worker in decoder._pool._workers:
-            for name in ("_config", "_spare_config"):
-                config = getattr(worker, name)
-                # Imported before the worker may read no more than what was opened.
-                preload = (*config.preload, "tests.unit.imaging.worker_entries")
-                changed = replace(config, allowed=("app.", "tests."), preload=preload)
-                setattr(worker, name, changed)
+            worker._config = replace(worker._config, allowed=("app.", "tests."))
         made.append(decoder)
         return decoder
 
@@ -279,8 +272,6 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_a_problem_and_the_next_is_show
 ):
     name = f"frame_of_a_file_that_is_cut_{when}"
     decoder = diverting(lambda payload, _: name if "/cut.dcm" in payload else None, 1)
-    for worker in decoder._pool._workers:  # the entry cuts the file, which a confined one may not
-        worker._config = replace(worker._config, confined=False)
     pixels = np.ones((600, 700), np.uint16)
     good = first_instance(decoder, make_dicom(tmp_path / "good.dcm", pixels))
     bad = like(good, tmp_path / "cut.dcm", pixels)
