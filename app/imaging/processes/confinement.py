@@ -24,6 +24,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from app.paths import resources_dir
