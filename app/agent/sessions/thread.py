@@ -219,7 +219,7 @@ class Thread:
         All runs share it, since a later question ("show that overlay") must reach what an earlier
         one made, and a run may read only its output folder.
         """
-        if self.folder is None or not self.folder.is_dir():
+        if self.folder is None or (self.closed and not self.folder.is_dir()):
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)
         path = self.folder / "files"
         try:

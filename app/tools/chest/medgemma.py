@@ -62,8 +62,8 @@ class MedGemmaInput(ToolInput):
     )
     locate: bool = Field(
         default=False,
-        description="Whether to mark what the question asks for by boxes: 'Where is the right "
-        "clavicle?' One frontal chest radiograph, with MedGemma 1.5.",
+        description="Whether to mark by boxes the place of the structure that the question names. "
+        "One frontal chest radiograph, with MedGemma 1.5.",
     )
     max_new_tokens: int = Field(
         default=512, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."

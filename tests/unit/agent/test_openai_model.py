@@ -87,7 +87,7 @@ def test_arguments_of_broken_json_go_back_to_the_model(tmp_path: Path):
         ("500", "server failed (HTTP 500)", "ask again"),
         ("400", "refused (HTTP 400): no luck (400)", "Start a new conversation"),
         ("broken_json", "cannot be read", "/v1"),
-        ("html", "cannot be read", "/v1"),
+        ("html", "leads to a web page", "/v1"),
         ("empty", "cannot be read", "/v1"),
         ("cut", "broke in the middle", "Ask again"),
         ("no_finish", "broke in the middle", "Ask again"),

@@ -212,13 +212,12 @@ def test_two_images_are_taken_and_their_length_is_told(looking: Any, bench: Benc
     [
         (
             {"PatientID": "OTHER-2", "PatientName": "Other^Person"},
-            "image 1 and image 2 belong to different patients: what the model says of a change "
+            "image 1 and image 2 belong to different patients: what the model says about a change "
             "is meaningless",
         ),
         (
             {"StudyDate": "20190101"},
-            "image 1 was taken after image 2: a change that the model tells of may run the other "
-            "way",
+            "image 1 was taken after image 2: a change that it reports may run the other way",
         ),
         ({"StudyDate": "20210101"}, ""),
         ({}, ""),
