@@ -34,7 +34,7 @@ def about(parent: QWidget) -> QDialog:
         "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT)."
     )
     confined = (
-        "Files are decoded by processes that can read only what was opened, and have no network."
+        "Files are decoded by processes that write nothing, start nothing and have no network."
         if holds()
         else "This system cannot confine the processes that decode files: they have your rights."
     )
