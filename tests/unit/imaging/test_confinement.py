@@ -1,4 +1,4 @@
-"""Child processes know no keys, and a decode worker may read only what was opened."""
+"""Child processes know no keys, and a decode worker writes, starts and connects nothing."""
 
 from __future__ import annotations
 
