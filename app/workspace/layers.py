@@ -35,7 +35,7 @@ CACHE_BYTES = 256 * 2**20
 _OVERLAY_COLOR = (255, 214, 10)
 
 ScaleKey = tuple[str, str]
-"""What identifies a series, or an image, whose frames are shown in the same window."""
+"""Key of a series, or of an image, whose frames are shown in the same window."""
 
 Place = tuple[str, str, int]
 """(key of a layer, key of an image, frame number in the image)."""

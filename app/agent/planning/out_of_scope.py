@@ -85,7 +85,7 @@ REQUESTS = Vocabulary((line["says"], entry) for line in _VIEWER for entry in phr
 FACTS = frozenset(line["says"] for line in _VIEWER if line.get("fact"))
 """Of these sentences, those that say where the viewer shows what the assistant is not given."""
 KNOWN = {line["says"]: line["known"] for line in _VIEWER if "known" in line}
-"""What is said in place of a sentence if the image's note has what stands in braces."""
+"""Sentences said in place of others if the image's note has what stands in braces."""
 EXPORTS = Vocabulary(
     ("export", entry) for entry in phrases("png, convert*, export*, save, konvertier*, speicher*")
 )

@@ -36,7 +36,7 @@ _LETTERS = r"(?:[^\W\d_][\u0300-\u036f]*)+"
 _TOKEN = re.compile(rf"\d+|{_LETTERS}")
 _CAMEL = re.compile(r"(?<=[a-z\u00df-\u00ff])(?=[A-Z\u00c0-\u00de])")
 _GAP = re.compile(r"(?!.?[?!]|.?\.\s)[\W_]{0,3}", re.DOTALL)
-"""What may stand between the words of a name, but not between two sentences."""
+"""Pattern of the gap between the words of a name; it does not cross into another sentence."""
 _TIGHT = re.compile(r"[-'\u2019\u2010._]?")
 _BEGINS = re.compile(r"(?:^|[.?!\n])[\s\"'(\u201c\u2018*-]*$")
 _PARTS = re.compile(r"[\^\s,;/()]+")
@@ -46,7 +46,7 @@ _ORDINARY_NUMBER = re.compile(r"(?:19|20)\d\d|\d[05]00|1024|4096")
 _CALLED = re.compile(
     r"\b(?i:ext|tel|phone|pager|room|zimmer|nr|no|id|mrn|case|fall|pin|bed|bett)\W{0,3}(\d{4,5})\b"
 )
-"""What short numbers in free text belong to where they are ids or extensions."""
+"""Words before a short number in free text that make it an id or an extension."""
 _LONG_NUMBER = re.compile(r"\d(?:[-\s()/]{0,3}\d){5,15}")
 _NUMBERED = re.compile(
     r"\w+://\S+|[^\W_]*\d{4,}[^\W_]*[^\W\d_][^\W_]*|[^\W\d_][^\W_]*[-_. ]?\d{4,}"
@@ -331,7 +331,7 @@ class Identifiers:
 
 
 _Token = tuple[int, int, str]
-"""Where a word begins and ends, and the word as `folded` writes it."""
+"""Start and end of a word, and the word as `folded` writes it."""
 
 
 class _Hit(NamedTuple):

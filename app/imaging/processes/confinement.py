@@ -1,4 +1,4 @@
-"""What a child process is told and may do: its environment, and what a decode worker is refused.
+"""The environment of child processes, and the confinement of decode workers on Linux.
 
 Every child of the program gets an environment of the listed variables only, none that holds a key.
 On Linux a decode worker moreover gives up its rights before it reads the first file: Landlock lets

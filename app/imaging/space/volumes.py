@@ -40,7 +40,7 @@ from app.imaging.types import Frame, RealWorldMap, Rescale, Volume
 
 @dataclass(frozen=True, slots=True)
 class PlainLayout:
-    """How the pixels of an uncompressed grey frame are stored.
+    """Storage of the pixels of an uncompressed grey frame.
 
     Attributes:
         dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
