@@ -190,10 +190,11 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     whole = all(argument == ALL for argument in pytest_arguments)
     for name, command in (fast if whole else fast | long).items():
         step(name, command, {})
-    cores = os.cpu_count() or 1
-    with real_window(lacking, cores, console) as variables, ThreadPoolExecutor(1) as pool:
+    # One more than cores: tests wait for processes and files for about a quarter of their time.
+    processes = (os.cpu_count() or 1) + 1
+    with real_window(lacking, processes, console) as variables, ThreadPoolExecutor(1) as pool:
         if whole:
-            timed, untimed = sessions_of(cores, slow=everything)
+            timed, untimed = sessions_of(processes, slow=everything)
             step("windows, timed", ["-m", "pytest", *timed], variables)
             # One after the other, beside the tests that promise no time.
             beside = {name: pool.submit(run_quietly, python, one) for name, one in long.items()}

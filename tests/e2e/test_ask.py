@@ -73,6 +73,7 @@ def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline: Run, tm
     assert columns["Right Lung"] < columns["Heart"] < columns["Left Lung"]
 
 
+@pytest.mark.slow
 def test_the_ordered_prompt_runs_the_tools_as_asked(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(

@@ -149,6 +149,7 @@ def unwritable(tmp_path: Path) -> str:
     return str(tmp_path / "file" / "home")
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_written_keeps_nothing_from_working(sightline: Run, tmp_path: Path):
     home = unwritable(tmp_path)
     asked = ("ask", "Show the image", "--image", get_testdata_file("CT_small.dcm"))

@@ -26,6 +26,7 @@ def asked(sightline: Run, tmp_path: Path) -> tuple[str, Path]:
     return info["thread_id"], film
 
 
+@pytest.mark.slow
 def test_a_replay_finds_what_differs_and_images_that_were_moved(
     sightline: Run, tmp_path: Path, asked: tuple[str, Path]
 ):

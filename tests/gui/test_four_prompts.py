@@ -14,6 +14,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.imaging.demo import demo_paths
 from app.imaging.findings import Box, Finding, Mask
 from app.tools.hosting.host import ProcessHost
+from app.tools.models.cards import card as card_of
 from app.views.canvas.pane import PaneView
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
@@ -180,7 +181,7 @@ def test_without_models_each_missing_one_is_named_and_the_outlines_are_drawn(
     shown = chat()
     answer = shown.ask(seed.PROMPT_1)
     missing = [*seed.MODELS["chest_xray_classifier"], *seed.MODELS["chest_xray_report_generator"]]
-    assert [answer.count(f"models get {name}") for name in missing] == [1, 1, 1]
+    assert [answer.count(card_of(name).title) for name in missing] == [1, 1, 1]
     assert {item.label for item in shown.drawn} == set(seed.ORGANS)
 
 

@@ -6,6 +6,7 @@ Everything is real but the tool: dock, agent thread, runner, loop, llama.cpp and
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ def test_the_model_is_loaded_answers_with_a_tool_and_is_gone_afterwards(
     if folder := os.environ.get("SIGHTLINE_SHOTS"):
         room.dock.grab().save(str(Path(folder) / "local-model.png"))
     (finished,) = room.of(RunFinished)
-    assert finished.answer.strip() == room.text.strip() != ""
+    # So small a model may name another figure than the tool's, which the answer then marks.
+    assert re.sub(r" \[check: [^\]]*\]", "", finished.answer).strip() == room.text.strip() != ""
     assert room.dock.conversation.runs[-1].run_id == finished.run_id
     pid = room.model.pid
     assert pid is not None, "it stays loaded for the next question"

@@ -316,7 +316,7 @@ def test_a_cancel_while_it_loads_leaves_nothing_half_loaded(host: ProcessHost, f
 def test_fifty_models_come_and_go_and_memory_returns_to_within_5_percent(
     host: ProcessHost, files: Files
 ):
-    answer = call(host, files.payload("a", size=2500, count=51), "cycles")
+    answer = call(host, files.payload("a", size=3000, count=51), "cycles")
     held = answer["held"]
     assert 50 * answer["size"] > held[0]  # models that stayed would show
     assert max(held[1:]) <= 1.05 * held[0]
