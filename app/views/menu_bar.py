@@ -63,6 +63,7 @@ class MainActions:
         workspace, canvas = self._workspace, self._canvas
         workspace.commands.changed.connect(self.refresh)
         workspace.annotations.changed.connect(self.refresh)
+        workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         workspace.viewport.display_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
@@ -159,22 +160,18 @@ class MainActions:
 
     def _make_finding_actions(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
-        add, every = self._action, self._finding_ids
+        add, show = self._action, self._workspace.set_findings_visible
         self.undo = add("Undo", stack.undo, "Ctrl+Z", "undo-2")
         self.redo = add("Redo", stack.redo, "Ctrl+Shift+Z", "redo-2")
-        self.show_findings = add(
-            "Show all findings", lambda: annotations.set_visible(every(), True)
-        )
-        self.hide_findings = add(
-            "Hide all findings", lambda: annotations.set_visible(every(), False)
-        )
+        self.show_findings = add("Show all findings", lambda: show(True))
+        self.hide_findings = add("Hide all findings", lambda: show(False))
         self.delete_finding = add(
             "Delete selected finding", lambda: annotations.remove([annotations.selected])
         )
-        self.delete_findings = add("Delete all findings", lambda: annotations.remove(every()))
-
-    def _finding_ids(self) -> list[str]:
-        return [item.finding.id for item in self._workspace.annotations.all()]
+        self.delete_findings = add(
+            "Delete all findings",
+            lambda: annotations.remove([item.finding.id for item in annotations.all()]),
+        )
 
     def _fill_menu_bar(self) -> None:
         """Fill the menus; None stands for a separator."""
@@ -293,9 +290,10 @@ class MainActions:
             ((self.undo,), bool(undo)),
             ((self.redo,), bool(redo)),
             (
-                (self.show_findings, self.hide_findings, self.delete_findings),
-                len(workspace.annotations) > 0,
+                (self.show_findings, self.hide_findings),
+                len(workspace.annotations) > 0 or bool(workspace.layers.laid),
             ),
+            ((self.delete_findings,), len(workspace.annotations) > 0),
             ((self.delete_finding,), bool(workspace.annotations.selected)),
         ):
             for action in actions:

@@ -158,6 +158,11 @@ class Layers:
         return tuple(self._laid.get(over, {}).values())
 
     @property
+    def laid(self) -> frozenset[str]:
+        """The keys of all label volumes that are laid over images, shown or not."""
+        return frozenset(key for volumes in self._laid.values() for key in volumes)
+
+    @property
     def entries(self) -> tuple[LayerEntry, ...]:
         """Layers of the shown image: overlays, presentation graphics, report regions, objects."""
         made = (self._overlays(), self._graphics(), self._regions())
@@ -287,6 +292,14 @@ class Layers:
         on = style.visible and not style.hidden.issuperset(items)
         hidden = style.hidden.union(items) if on else style.hidden.difference(items)
         self._set_style(key, replace(style, visible=True, hidden=hidden))
+        self._ask()
+
+    def set_laid_visible(self, visible: bool) -> None:
+        """Show or hide every label of every label volume laid over an image."""
+        for key in self.laid:
+            items = () if visible else self._layers[key].items
+            hidden = frozenset(item.number for item in items)
+            self._set_style(key, replace(self.style(key), visible=True, hidden=hidden))
         self._ask()
 
     def show_only(self, key: str, item: int) -> None:

@@ -158,6 +158,12 @@ class Workspace:
             if entry.key == key and entry.layer is not None and self.acquired is not None:
                 self.lay(self.scale_key(self.acquired), entry.layer, lift=True)
 
+    def set_findings_visible(self, visible: bool) -> None:
+        """Show or hide all findings, and the labels of volumes laid over images."""
+        every = [item.finding.id for item in self.annotations.all()]
+        self.annotations.set_visible(every, visible)
+        self.layers.set_laid_visible(visible)
+
     def show_reformat(
         self, instance: Instance, index: int = 0, window: Window | None = None
     ) -> None:

@@ -110,6 +110,29 @@ def test_labels_are_listed_with_their_volume_and_lead_to_their_slice(
     assert shapes(window) == {1, 3}
 
 
+def test_hide_all_findings_hides_laid_labels_and_show_all_shows_them_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    actions = window.actions_
+    assert not actions.hide_findings.isEnabled()
+    lay(window, tmp_path / "lab.nrrd", wait_until)
+    scroll(window, 5, wait_until)
+    assert actions.hide_findings.isEnabled()
+    assert not actions.delete_findings.isEnabled()
+    actions.hide_findings.trigger()
+    wait_until(lambda: not window.busy)
+    assert shapes(window) == set()
+    assert window.canvas.layer_drawing.count == 0
+    first = rows(window)[1]
+    assert isinstance(first, FindingRow)
+    window.findings_list.toggle([first.finding.id])  # the eye of one label shows this one only
+    assert shapes(window) == {1}
+    actions.show_findings.trigger()
+    wait_until(lambda: not window.busy)
+    assert shapes(window) == {1, 3}
+    assert window.canvas.layer_drawing.count == 2
+
+
 def test_laying_labels_and_removing_them_can_be_undone(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
