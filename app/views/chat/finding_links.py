@@ -35,7 +35,7 @@ class FindingChip(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(f"Show {self.text()} on the image")
-        parts = (finding.description, wording.maker_text(finding), wording.NOT_FOR_DIAGNOSIS)
+        parts = (finding.description, wording.maker_details(finding), wording.NOT_FOR_DIAGNOSIS)
         self.setToolTip(tooltip("\n".join(part for part in parts if part)))
 
     def set_tint(self, tint: str) -> None:
