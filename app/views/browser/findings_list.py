@@ -336,7 +336,8 @@ class FindingRow:
         """The second line: image or frame (if not the one shown), description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
-        parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
+        described = wording.one_line(finding.description)
+        parts = [described.removeprefix(f"{self.title}:").removeprefix(f"{self.title};").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:

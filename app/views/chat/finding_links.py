@@ -28,8 +28,9 @@ class FindingChip(QAbstractButton):
         super().__init__(parent)
         self.finding = finding
         self._tint = THEME.text_faint
+        self._brief = False
         self.setCheckable(True)
-        self.setText(wording.chip_text(finding) or "Finding")
+        self.describe(finding)
         self.setFont(ui_font(TYPE.caption))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -37,6 +38,17 @@ class FindingChip(QAbstractButton):
         self.setAccessibleName(f"Show {self.text()} on the image")
         parts = (finding.description, wording.maker_details(finding), wording.NOT_FOR_DIAGNOSIS)
         self.setToolTip(tooltip("\n".join(part for part in parts if part)))
+
+    def set_brief(self) -> None:
+        """Show the label only, because the measurement is read elsewhere in the chat."""
+        self._brief = True
+        self.describe(self.finding)
+
+    def describe(self, finding: Finding) -> None:
+        """Show the label and measurement of a finding, which may have changed since."""
+        label = wording.one_line(finding.label) if self._brief else wording.chip_text(finding)
+        self.setText(label or "Finding")
+        self.updateGeometry()
 
     def set_tint(self, tint: str) -> None:
         """Set the colour of the chip's dot, which is the finding's colour on the canvas."""
@@ -200,7 +212,7 @@ class FindingLinks:
         item = annotations.get(key)
         chip.setEnabled(item is not None)
         if item is not None:
-            chip.setText(wording.chip_text(item.finding) or "Finding")
+            chip.describe(item.finding)
             chip.set_tint(THEME.annotation_color(item.color))
         chip.setChecked(item is not None and annotations.selected == key)
 

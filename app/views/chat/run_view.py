@@ -405,6 +405,10 @@ class RunView(QWidget):
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
+            if event.by_rules or self._model == "offline":
+                for card in self.cards.values():
+                    if card.evidence in event.cited:
+                        card.fold(event.answer)
             self._model = run_wording.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
@@ -89,7 +90,7 @@ class ToolCard(QFrame):
         self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
-        self._details.add("Details", lambda: f"{self.tool} {_as_json(started.arguments)}")
+        self._details.add("Details", self._call_text)
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
         parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
@@ -99,7 +100,6 @@ class ToolCard(QFrame):
         self.error: TextView | None = None
         self.reason: TextView | None = None  # why it was not run
         self.warning: TextView | None = None
-        self.table: KeyFiguresTable | None = None
         self._name()
 
     @property
@@ -167,6 +167,25 @@ class ToolCard(QFrame):
         self.progress_text.set_full(event.text)
         self.progress_text.setVisible(bool(event.text))
 
+    def fold(self, answer: str) -> None:
+        """Put away what `answer` says of this result too, so that each figure is read once."""
+        said = _figures_in(answer)
+        if self.summary is not None:
+            self.summary.hide()
+            self._details.add("Summary", self.summary.plain, "muted")
+        if self.warning is not None:
+            lines = self.warning.plain().split("\n")
+            text = answer.casefold()
+            left = [
+                line
+                for line in lines
+                if not (_figures_in(line) & said or line.removeprefix("⚠ ").casefold() in text)
+            ]
+            self.warning.set_plain("\n".join(left))
+            self.warning.setVisible(bool(left))
+        for chip in self.chips:
+            chip.set_brief()
+
     def finish(self, event: ToolFinished) -> None:
         """Show the result, or why there is none."""
         self.status = "refused" if event.refused else event.status
@@ -186,6 +205,9 @@ class ToolCard(QFrame):
         for part in self._parts(event):
             self._body.insertWidget(at, part)
             at += 1
+        figures = key_figures(event.output) if event.status == "ok" else KeyFigures()
+        if figures.rows:
+            self._details.add("Figures", figures.as_text)
         if event.output or event.metadata:
             result = {"output": event.output, "metadata": event.metadata}
             self._details.add("Result", lambda: _as_json(result))
@@ -217,14 +239,8 @@ class ToolCard(QFrame):
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
                 parts.append(self.warning)
         parts.extend(self._missing(event))
-        figures = key_figures(event.output) if event.status == "ok" else KeyFigures()
-        if figures.rows:
-            self.table = KeyFiguresTable(figures)
-            parts.append(self.table)
         if event.findings:
             parts.append(self._chips(event.findings))
-        if any(finding.provenance.model for finding in event.findings):
-            parts.append(self._made_by(event))
         return parts
 
     def _make_head(self) -> QLayout:
@@ -293,10 +309,10 @@ class ToolCard(QFrame):
         left = len(findings) - len(shown)
         return _flow([*self.chips, *([label(f"and {left} more", "faint")] if left else [])])
 
-    def _made_by(self, event: ToolFinished) -> QWidget:
-        models = sorted({item.provenance.model for item in event.findings} - {""})
-        maker = ", ".join(models)
-        return ElidedText(maker, "faint")
+    def _call_text(self) -> str:
+        models = sorted({item.provenance.model for item in self.findings} - {""})
+        used = f"\n{', '.join(models)}" if models else ""
+        return f"{self.tool} {_as_json(self.arguments)}{used}"
 
     def _name(self) -> None:
         word = _STATES[self.status][2]
@@ -311,15 +327,15 @@ class Disclosures(QWidget):
         super().__init__()
         self._row = Flow(2)
         self._layout = column(self._row, spacing=6, parent=self)
-        self._texts: dict[str, Callable[[], str]] = {}
+        self._texts: dict[str, tuple[Callable[[], str], str]] = {}
         self._views: dict[str, TextView] = {}
         self._buttons: dict[str, QPushButton] = {}
 
-    def add(self, title: str, text: Callable[[], str]) -> None:
+    def add(self, title: str, text: Callable[[], str], tone: str = "mono") -> None:
         """Add a closed section; when it is first opened, `text` is called to get its text."""
         button = link_button(title, action=lambda: self.toggle(title))
         show_open(button, False)
-        self._texts[title] = text
+        self._texts[title] = text, tone
         self._buttons[title] = button
         self._row.addWidget(button)
 
@@ -327,7 +343,8 @@ class Disclosures(QWidget):
         """Open or close a section."""
         opened = self.view(title) is not None and not self._views[title].isHidden()
         if title not in self._views:
-            view = literal_view(self._texts[title](), "mono", title, max_height=_MAX_HEIGHT)
+            text, tone = self._texts[title]
+            view = literal_view(text(), tone, title, max_height=_MAX_HEIGHT)
             view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             self._views[title] = view
             self._layout.addWidget(view)
@@ -377,37 +394,14 @@ class KeyFigures:
     header: tuple[str, ...] = ()
     more: int = 0
 
-    @property
-    def lines(self) -> tuple[tuple[str, ...], ...]:
-        """The header, if there is one, and the rows."""
-        return (self.header, *self.rows) if self.header else self.rows
-
-
-class KeyFiguresTable(QWidget):
-    """Shows key figures, with the names at the left and the figures at the right."""
-
-    def __init__(self, figures: KeyFigures) -> None:
-        super().__init__()
-        self._figures = figures
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Key figures")
-        self.setAccessibleDescription(self.as_text())
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(SPACE.m)
-        grid.setVerticalSpacing(SPACE.xs)
-        grid.setColumnStretch(0, 1)
-        for place, cells in enumerate(figures.lines):
-            grid.addWidget(ElidedText(cells[0], "caption"), place, 0)
-            for number, text in enumerate(cells[1:], 1):
-                cell = label(text, "faint" if cells is figures.header else "label")
-                grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)
-        if figures.more:
-            grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
-
     def as_text(self) -> str:
-        """Return all cells as text, with tabs between columns."""
-        return "\n".join("\t".join(cells) for cells in self._figures.lines)
+        """Return the table as text in columns, the names at the left, the figures at the right."""
+        lines = (self.header, *self.rows) if self.header else self.rows
+        names, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
+        texts = [
+            "  ".join([name.ljust(names), *map(str.rjust, cells, others)]) for name, *cells in lines
+        ]
+        return "\n".join([*texts, *([f"and {self.more} more"] if self.more else [])])
 
 
 def key_figures(output: Mapping[str, Any]) -> KeyFigures:
@@ -475,6 +469,11 @@ def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _cut(rows: Iterable[tuple[str, ...]], header: tuple[str, ...] = ()) -> KeyFigures:
     every = tuple(rows)
     return KeyFigures(every[:ROWS], header, max(0, len(every) - ROWS))
+
+
+def _figures_in(text: str) -> set[str]:
+    """Return the numbers in a text, without spaces and commas between thousands."""
+    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)[,\u2009](?=\d{3})", "", text)))
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:
