@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -129,7 +130,7 @@ def test_html_in_thinking_notices_retries_and_reasons_shows_literally(
     assert thought is not None
     assert arguments is not None
     assert thought.plain() == EVIL
-    assert EVIL in arguments.plain()
+    assert json.loads(arguments.plain()) == {"a": EVIL}
     assert run.approvals["a"].state.full == f"Not allowed: {EVIL}"
     shown = texts(chat.dock)
     assert EVIL in shown  # the notice, as a line that stays
