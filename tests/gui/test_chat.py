@@ -292,7 +292,7 @@ def test_stop_shows_that_it_stops_and_that_it_has_stopped(chat: Chat, wait_until
     assert not chat.dock.composer.stop.isHidden()
     began = time.perf_counter()
     QTest.mouseClick(chat.dock.composer.stop, LEFT)
-    assert chat.run.state_text == "Stopping…"
+    assert chat.run.activity.text == "Stopping…"
     assert not chat.dock.composer.stop.isEnabled()
     chat.runner.obeys = True
     chat.runner.cancel("run-1")

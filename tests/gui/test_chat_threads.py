@@ -46,6 +46,7 @@ from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
 from app.views.chat.message import Notice
+from app.views.chat.run_view import NoteLine
 from app.views.chat.threads import BATCH, CARDS
 from tests.gui.chat_support import TIME, Chat, FakeRunner, ask, finding, opened, picture
 from tests.gui.heartbeat import Heartbeat
@@ -302,7 +303,8 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     cards = [card for card in run.approvals.values() if isinstance(card, ApprovalCard)]
     assert [card.allow.isVisible() for card in cards] == [False, False]
     assert list(run.cards) == ["c"]
-    assert run.note is None
+    assert run.activity.isHidden()
+    assert not run.findChildren(NoteLine)
     assert run.notice is not None
     assert "The limit of steps" in run.notice.view.plain()
     usage = run.answers[-1].usage
