@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
-    QCheckBox,
     QComboBox,
     QCompleter,
     QDoubleSpinBox,
@@ -21,17 +20,14 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSpacerItem,
     QSpinBox,
-    QStyle,
-    QStyleOptionButton,
     QWidget,
 )
 
 from app.secrets import Secrets
 from app.tools.api import CancelToken
-from app.views import icons
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE
 from app.views.widgets import label, push_button
 
 LABEL_WIDTH = 118
@@ -127,21 +123,6 @@ class Form(QGridLayout):
         return made
 
 
-class Check(QCheckBox):
-    """A check box whose mark is visible on the dark background."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.isChecked():
-            option = QStyleOptionButton()
-            self.initStyleOption(option)
-            part = QStyle.SubElement.SE_CheckBoxIndicator
-            box = self.style().subElementRect(part, option, self)
-            painter = QPainter(self)
-            icons.draw(painter, "check", box.adjusted(2, 2, -2, -2), THEME.accent_text)
-            painter.end()
-
-
 class _IgnoreWheel:
     """Leaves the wheel to the page, so that scrolling changes no field."""
 
@@ -166,10 +147,6 @@ class Choice(_IgnoreWheel, QComboBox):
     def choose(self, value: str) -> None:
         """Select the item with a value, or the first item if there is none."""
         self.setCurrentIndex(max(0, self.findData(value)))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_arrow(self)
 
 
 class NameField(_IgnoreWheel, QComboBox):
@@ -214,11 +191,6 @@ class NameField(_IgnoreWheel, QComboBox):
         self.setEditText(typed)
         self.blockSignals(False)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.count():
-            _paint_arrow(self)
-
 
 class Count(_IgnoreWheel, QSpinBox):
     """A field for a whole number with a unit; 0, if it is the minimum, means "no limit"."""
@@ -230,10 +202,6 @@ class Count(_IgnoreWheel, QSpinBox):
         self.setSuffix(f" {unit}")
         self.setGroupSeparatorShown(True)
         _prepare_spin_box(self, least)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_steps(self)
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
@@ -252,10 +220,6 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
     def textFromValue(self, value: float) -> str:
         return f"{value:.2f}" if self.prefix() else f"{value:g}"
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_steps(self)
-
 
 def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
     box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -265,15 +229,6 @@ def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
     box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     if least == 0:
         box.setSpecialValueText("no limit")
-
-
-def _paint_steps(box: QAbstractSpinBox) -> None:
-    side, right = 10, box.width() - 18
-    painter = QPainter(box)
-    for name, middle in (("chevron-up", 0.3), ("chevron-down", 0.7)):
-        top = round(box.height() * middle - side / 2)
-        icons.draw(painter, name, QRect(right, top, side, side), THEME.text_muted)
-    painter.end()
 
 
 class GrantList(QWidget):
@@ -477,12 +432,3 @@ class KeyField(QWidget):
         self.note.setText(text)
         self.note.setVisible(bool(text))
         self.edit.setAccessibleDescription(text)
-
-
-def _paint_arrow(box: QComboBox) -> None:
-    # Not in the style sheet: an arrow from a file could not follow the theme's colours.
-    side = SPACE.m
-    at = QRect(box.width() - side - SPACE.s, (box.height() - side) // 2, side, side)
-    painter = QPainter(box)
-    icons.draw(painter, "chevron-down", at, THEME.text_muted)
-    painter.end()

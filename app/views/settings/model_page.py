@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QTimer, Signal, SignalInstance
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QLineEdit, QVBoxLayout, QWidget
 
 from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.probe import Probe, Report
@@ -21,7 +21,6 @@ from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,
-    Check,
     Choice,
     Count,
     Form,
@@ -477,7 +476,7 @@ class ProviderForm(QWidget):
             self._form.add_row("Tool calls", form)
         if self._kind == "local":
             return
-        self.images = Check("Show it pictures of what the viewer shows")
+        self.images = QCheckBox("Show it pictures of what the viewer shows")
         self._bind("images", self.images.setChecked, self.images.isChecked, self.images.toggled)
         note = "Only for models that can look at pictures."
         self._form.add_row("Pictures", self.images, note=note)

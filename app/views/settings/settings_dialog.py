@@ -14,7 +14,14 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QListWidget,
+    QListWidgetItem,
+    QStackedWidget,
+    QWidget,
+)
 from shiboken6 import isValid
 
 from app.agent.llm.probe import Probe
@@ -29,7 +36,6 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     Amount,
-    Check,
     Count,
     Form,
     GrantList,
@@ -283,7 +289,7 @@ class LimitsPage(SettingsPage):
         add("tokens", "Tokens", note, Count, unit="tokens", step=50_000)
         note = "An estimate, for models whose prices are entered on their page."
         add("cost", "Cost", note, Amount, prefix="$ ", step=0.5)
-        self.rules_first = Check("Let rules answer what they are certain of")
+        self.rules_first = QCheckBox("Let rules answer what they are certain of")
         note = (
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
             "sent. Otherwise the model is asked every question."
