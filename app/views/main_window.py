@@ -453,16 +453,6 @@ class ModelHostButton(QPushButton):
         self._least.timeout.connect(self._settle)
         self._show()
 
-    @property
-    def says(self) -> str:
-        """The text shown on the button."""
-        return self.text().strip().replace("&&", "&")
-
-    @property
-    def sending(self) -> bool:
-        """Whether a request is being sent."""
-        return bool(self._sending)
-
     def set_model(self, name: str, remote_host: str) -> None:
         """Set the model that answers the next question, and its host ("" for this machine)."""
         self._model, self._host = name, remote_host

@@ -32,6 +32,9 @@ REPORT = "report"
 CACHE_BYTES = 256 * 2**20
 """Limit of memory for shapes on frames that are not shown; 40 masks of 512 x 512 take 10 MiB."""
 
+OPACITY = 0.35
+"""Opacity of fills unless the user has set another; outlines are always opaque."""
+
 _OVERLAY_COLOR = (255, 214, 10)
 
 ScaleKey = tuple[str, str]
@@ -50,12 +53,10 @@ class LayerStyle:
 
     Attributes:
         hidden: Numbers of the items that are not drawn.
-        opacity: Opacity of fills, 0 to 1; outlines are always opaque.
     """
 
     visible: bool = True
     hidden: frozenset[int] = frozenset()
-    opacity: float = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Layers:
         self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
         self._bytes = 0
         self._pending: set[Place] = set()
-        self.opacity = LayerStyle().opacity
+        self.opacity = OPACITY
         self._own: tuple[Frame, LayerEntry] | None = None
         self._laid: dict[ScaleKey, dict[str, Instance]] = {}
         self.changed: Signal[()] = Signal()
@@ -267,7 +268,7 @@ class Layers:
 
     def style(self, key: str) -> LayerStyle:
         """Return the style in which a layer is drawn."""
-        return self._styles.get(key) or LayerStyle(opacity=self.opacity)
+        return self._styles.get(key) or LayerStyle()
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
@@ -317,9 +318,6 @@ class Layers:
     def set_opacity(self, opacity: float) -> None:
         """Set the opacity of all fills, 0 to 1, including fills in layers added later."""
         self.opacity = min(max(opacity, 0.0), 1.0)
-        self._styles = {
-            key: replace(style, opacity=self.opacity) for key, style in self._styles.items()
-        }
         self.changed.emit()
 
     def _set_style(self, key: str, style: LayerStyle) -> None:

@@ -84,7 +84,7 @@ def test_one_card_a_call_with_arguments_progress_duration_and_result(
     card = chat.run.cards["c1"]
     assert card.progress_text.full == "Outlining"
     assert card.running
-    wait_until(lambda: card.duration_text.endswith(" s"))
+    wait_until(lambda: card._duration.text().endswith(" s"))
     details = card._details
     QTest.mouseClick(details.button("Details"), LEFT)
     shown = details.view("Details")
@@ -103,7 +103,7 @@ def test_one_card_a_call_with_arguments_progress_duration_and_result(
         duration_s=1.26,
     )
     wait_until(lambda: not card.running)
-    assert card.duration_text == "1.3 s"
+    assert card._duration.text() == "1.3 s"
     assert card.summary is not None
     assert card.summary.plain() == "The heart was outlined."
     QTest.mouseClick(details.button("Figures"), LEFT)
@@ -309,9 +309,9 @@ def test_queued_questions_are_seen_kept_in_order_and_can_be_removed(chat: Chat, 
     for text in ("two", "three", "four"):
         chat.dock.submit(text)
     pending = chat.dock.pending
-    assert len(pending.numbers) == 3
+    assert len(pending._numbers) == 3
     assert not pending.isHidden()
-    chat.dock.pending.removed.emit(pending.numbers[1])
+    chat.dock.pending.removed.emit(pending._numbers[1])
     assert [item.text for item in chat.agent.pending] == ["two", "four"]
     for answer in ("1", "2", "4"):
         done = len([run for run in chat.dock.conversation.runs if run.ended])

@@ -88,7 +88,7 @@ def test_open_thinking_grows_while_it_streams(chat: Chat, wait_until: Wait):
     view = chat.run.thoughts[0].view
     assert view is not None
     wait_until(lambda: view.plain() == "one two")
-    wait_until(lambda: chat.run.thoughts[0].time_text == "1 s")
+    wait_until(lambda: chat.run.thoughts[0]._time.text() == "1 s")
 
 
 def test_each_turn_has_its_own_thinking(chat: Chat, wait_until: Wait):

@@ -345,7 +345,7 @@ def test_folded_thinking_opens_in_an_old_thread(chat: Chat, wait_until: Wait):
     show(chat, wait_until, thread_id)
     thought = chat.run.thoughts[0]
     assert not thought.opened
-    assert thought.time_text == ""  # how long it took is not on record
+    assert thought._time.text() == ""  # how long it took is not on record
     QTest.mouseClick(thought.button, LEFT)
     assert thought.view is not None
     assert thought.view.plain() == "Hm."

@@ -76,7 +76,7 @@ def test_labels_follow_the_slices_and_the_planes(
     for frame, wanted in ((0, set[int]()), (2, {1}), (5, {1, 3})):
         scroll(window, frame, wait_until)
         assert shapes(window) == wanted
-    assert window.canvas.layer_drawing.count == 2
+    assert len(window.canvas.layer_drawing.graphics) == 2
     for plane, frame in ((Plane.CORONAL, 7), (Plane.SAGITTAL, 9), (Plane.AXIAL, 5)):
         window.planes.choose(plane)
         wait_until(lambda plane=plane: window.planes.plane is plane and not window.busy)
@@ -122,7 +122,7 @@ def test_hide_all_findings_hides_laid_labels_and_show_all_shows_them_again(
     actions.hide_findings.trigger()
     wait_until(lambda: not window.busy)
     assert shapes(window) == set()
-    assert window.canvas.layer_drawing.count == 0
+    assert len(window.canvas.layer_drawing.graphics) == 0
     first = rows(window)[1]
     assert isinstance(first, FindingRow)
     window.findings_list.toggle([first.finding.id])  # the eye of one label shows this one only
@@ -130,7 +130,7 @@ def test_hide_all_findings_hides_laid_labels_and_show_all_shows_them_again(
     actions.show_findings.trigger()
     wait_until(lambda: not window.busy)
     assert shapes(window) == {1, 3}
-    assert window.canvas.layer_drawing.count == 2
+    assert len(window.canvas.layer_drawing.graphics) == 2
 
 
 def test_laying_labels_and_removing_them_can_be_undone(

@@ -37,7 +37,7 @@ from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderS
 from app.tools.api import CancelToken
 from app.views.settings.fields import SettingsPage
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
-from tests.gui.hands import choose, click, open_page, retype
+from tests.gui.hands import choose, click, open_page, retype, rule_text
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.openai_server import OpenAIServer, text_reply
 
@@ -577,7 +577,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     dialog = made.open()
     open_page(dialog, "Tools")
     page = dialog.tools
-    assert page.tools.rule_text("known") == "refused (your rule)"
+    assert rule_text(page.tools, "known") == "refused (your rule)"
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
     click(page.answers.withdraw_button)

@@ -29,7 +29,7 @@ from app.views.canvas import (
 from app.views.canvas.corner_text import Shown
 from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.canvas.orientation import UPRIGHT
-from app.workspace.layers import LayerStyle
+from app.workspace.layers import OPACITY
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
@@ -157,5 +157,5 @@ def _draw_layers(
             parts = [shape for shape in frame.shapes if shape.item == item.number]
             if parts:
                 drawing = layer_graphics.build(parts)
-                layer_graphics.draw(painter, drawing, item.color, LayerStyle().opacity, size)
+                layer_graphics.draw(painter, drawing, item.color, OPACITY, size)
     painter.restore()

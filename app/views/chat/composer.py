@@ -238,11 +238,6 @@ class PendingList(QWidget):
         self._rows: list[QWidget] = []
         self.hide()
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the queued questions, in the order in which they will be asked."""
-        return tuple(self._numbers)
-
     def show_questions(self, questions: Sequence[Question]) -> None:
         """Show `questions` in place of the previous ones; hide the list if there are none."""
         numbers = [item.number for item in questions]

@@ -109,19 +109,14 @@ class SentPicture(QWidget):
         self.button.setToolTip("See it in full size")
         self.button.setEnabled(False)
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
-        self._risk = label(picture.get("risk", ""), "warning", wrap=True)
-        self._risk.setVisible(bool(self._risk.text()))
+        self.risk = label(picture.get("risk", ""), "warning", wrap=True)
+        self.risk.setVisible(bool(self.risk.text()))
         self._caption = WrappedText("caption")
         self._caption.set_full(picture.get("caption", ""))
         self._size = label("Reading…", "caption", wrap=True)
-        words = (label(name, "strong"), self._risk, self._caption, self._size, 1)
+        words = (label(name, "strong"), self.risk, self._caption, self._size, 1)
         column(icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m), parent=self)
         background.submit(lambda: read_sent(path), self._show, self._fail)
-
-    @property
-    def risk(self) -> str:
-        """Why the picture may identify the patient; "" if there is no sign of that."""
-        return self._risk.text()
 
     @property
     def seen(self) -> bool:

@@ -136,11 +136,6 @@ class ToolCard(QFrame):
         self.setProperty("cited", False)
         restyle(self)
 
-    @property
-    def duration_text(self) -> str:
-        """The call's duration as shown to the user."""
-        return self._duration.text()
-
     def tick(self) -> None:
         """Update the elapsed time."""
         if self._began is not None and self.running:

@@ -227,10 +227,6 @@ class ToolRuleList(QWidget):
             self._show_rule(item)
         self._offer_choices()
 
-    def rule_text(self, name: str) -> str:
-        """Return the text that describes a tool's rule in the list."""
-        return next(item.text(2) for item in self._items() if item.data(0, _NAME) == name)
-
     def _items(self) -> list[QTreeWidgetItem]:
         found = map(self.list.topLevelItem, range(self.list.topLevelItemCount()))
         return [item for item in found if item is not None]
