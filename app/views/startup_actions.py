@@ -81,14 +81,14 @@ class StartupActions(QObject):
             others = f" (and {counted(more, 'other file')})" if more else ""
             self._fail(f"{first.path}: {first.reason}{others}")
         if not result.studies and not result.problems:
-            self._fail("there is no image in what was to be opened")
+            self._fail("no images were found in the given files and folders")
 
     def _continue_when_shown(self, idle: bool) -> None:
         viewport = self._window.workspace.viewport
         if viewport.error:
             self._fail(viewport.error)
         if not idle:
-            self._fail("the image was not shown in time")
+            self._fail("the image took too long to appear")
         if self._request.ask:
             self._chat.run_ended.connect(self._on_run_ended)
             self._chat.submit(self._request.ask)
@@ -104,7 +104,7 @@ class StartupActions(QObject):
 
     def _on_run_ended(self, _run_id: str, kind: str) -> None:
         if kind != "run_finished":
-            self._fail("the assistant's run did not finish; the window says why")
+            self._fail("the assistant could not finish; the window says why")
 
     def _continue_when_answered(self, idle: bool) -> None:
         if not idle:
@@ -189,7 +189,7 @@ def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None
     try:
         writer = QImageWriter(drawn, target.suffix[1:].encode())
         if not writer.write(window_image(window, ratio)):
-            raise OSError(errno.EINVAL, "there is no picture format of this name")
+            raise OSError(errno.EINVAL, "unknown picture format")
         write_atomic(target, bytes(data.data()))
     except OSError as error:
         raise SightlineError(

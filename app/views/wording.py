@@ -22,7 +22,7 @@ MARKED = "Marked by hand"
 CORRECTED = "corrected by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
-REGION_SPACING = "Each region has its own scale: lengths in px across them"
+REGION_SPACING = "Each region has its own scale: lengths across regions in px"
 SHORT_FORMS = {
     NOT_FOR_DIAGNOSIS: "AI: not for diagnosis",
     UNKNOWN_SPACING: "Lengths in px",

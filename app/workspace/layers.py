@@ -366,7 +366,7 @@ class Layers:
             pixels = np.zeros((frame.rows, frame.columns), np.bool_)
             draw_overlay(pixels, overlay, True)
             shapes.append(Shape(number, Mask(pixels)))
-        layer = Layer(instance, "Overlays of the image", tuple(items))
+        layer = Layer(instance, "Image overlays", tuple(items))
         entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shapes)
         self._own = (frame, entry)
         return entry

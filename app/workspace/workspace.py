@@ -163,7 +163,7 @@ class Workspace:
         """Lay a label volume over the images with a scale key, or lift it, as an undoable step."""
         steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
         do, undo = reversed(steps) if lift else steps
-        verb = "Remove" if lift else "Lay over the image:"
+        verb = "Remove" if lift else "Overlay"
         self.commands.push(Command(f"{verb} {layer.title}", do, undo))
 
     def lift(self, key: str) -> None:
@@ -312,7 +312,7 @@ class Workspace:
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
         """Add the findings from a tool call, and open its pictures in panes."""
-        self.annotations.add(findings, label=f"{self.title_of(tool)}: {len(findings)} findings")
+        self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":
                 self.panes.show(self._pane(tool, artifact))

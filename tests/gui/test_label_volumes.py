@@ -95,7 +95,7 @@ def test_labels_are_listed_with_their_volume_and_lead_to_their_slice(
     assert isinstance(first, FindingRow)
     assert isinstance(second, FindingRow)
     assert heading.maker == "lab.nrrd"
-    assert heading.note == "Labels from a file, laid over the image"
+    assert heading.note == "Labels from a file, overlaid on the image"
     assert (first.title, first.value) == ("Label 1", "0.117 ml")
     assert (second.title, second.value) == ("Label 3", "0.009 ml")
     assert first.tint != second.tint
@@ -138,7 +138,7 @@ def test_laying_labels_and_removing_them_can_be_undone(
 ):
     lay(window, tmp_path / "lab.nrrd", wait_until)
     stack = window.workspace.commands
-    assert stack.undo_label == "Lay over the image: lab.nrrd"
+    assert stack.undo_label == "Overlay lab.nrrd"
     stack.undo()
     assert window.workspace.layers.entries == ()
     assert rows(window) == []

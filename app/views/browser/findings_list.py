@@ -49,7 +49,7 @@ from app.workspace.annotations import Annotation
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
 
-_FROM_FILE = "Labels from a file, laid over the image"
+_FROM_FILE = "Labels from a file, overlaid on the image"
 _AI_NOTE = ("AI · not for diagnosis", THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
@@ -192,7 +192,7 @@ class FindingsList(QWidget):
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
         self.view.setAccessibleName("Findings")
-        hint = "Ask the assistant about the image; what its tools find is listed here."
+        hint = "Ask the assistant about the image. What its tools find is listed here."
         self.empty = EmptyState("scan-search", "No findings yet", hint)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)

@@ -186,7 +186,9 @@ class PaneView(QWidget):
         )
         column(head, self.band, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
-        self.note.setText("" if colormaps.is_known(cmap) else f"Colour map {cmap} is unknown: grey")
+        self.note.setText(
+            "" if colormaps.is_known(cmap) else f"Unknown colour map {cmap}: shown in grey"
+        )
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
