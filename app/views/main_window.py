@@ -209,6 +209,7 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
+        bar.addWidget(self.planes.progress)
         self.model_host = ModelHostButton()
         bar.addPermanentWidget(self.model_host)
         note = label("Not for diagnosis", "caption")
