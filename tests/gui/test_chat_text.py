@@ -151,21 +151,17 @@ def test_a_table_that_is_too_wide_or_too_long_shows_as_it_is_written():
 
 def test_facts_choose_what_is_worth_a_table():
     organs = {"Heart": {"area_pixels": 10, "area_cm2": None}, "Left Lung": {"area_pixels": 20}}
-    assert key_figures({"path": "x", "metrics": organs}).rows == (
-        ("Heart", "10"),
-        ("Left Lung", "20"),
-    )
+    lines = key_figures({"path": "x", "metrics": organs}).splitlines()
+    assert [line.split() for line in lines[1:]] == [["Heart", "10"], ["Left", "Lung", "20"]]
+    assert len({len(line) for line in lines}) == 1
     scores = {f"P{index}": index / 20 for index in range(18)}
-    ranked = key_figures(scores)
-    assert ranked.rows[0] == ("P17", "0.85")
-    assert ranked.more == 12
+    ranked = key_figures(scores).splitlines()
+    assert ranked[0] == "P17  0.85"
+    assert len(ranked) == 18
     assert key_figures(
         {"ratio": 0.52, "reliable": False, "approximate": True, "image_path": "/x"}
-    ).rows == (
-        ("Ratio", "0.52"),
-        ("Reliable", "no"),
-    )
-    assert key_figures({}).rows == ()
+    ) == ("Ratio     0.52\nReliable    no")
+    assert key_figures({}) == ""
 
 
 def test_a_selection_across_list_items_is_plain(qapp: object):

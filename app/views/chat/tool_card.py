@@ -6,7 +6,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -37,7 +37,6 @@ from app.views.wording import PackTexts, words_of
 
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
-ROWS = 6  # of the table of key figures
 _COLUMNS: dict[str, str] = shipped_table("key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
@@ -200,9 +199,9 @@ class ToolCard(QFrame):
         for part in self._parts(event):
             self._body.insertWidget(at, part)
             at += 1
-        figures = key_figures(event.output) if event.status == "ok" else KeyFigures()
-        if figures.rows:
-            self._details.add("Figures", figures.as_text)
+        figures = key_figures(event.output) if event.status == "ok" else ""
+        if figures:
+            self._details.add("Figures", lambda: figures)
         if event.output or event.metadata:
             result = {"output": event.output, "metadata": event.metadata}
             self._details.add("Result", lambda: _as_json(result))
@@ -376,46 +375,32 @@ def _text(text: str, tone: str) -> TextView:
     return view
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFigures:
-    """A small table of text; `more` is the number of rows that were left out.
-
-    Attributes:
-        rows: Cells of each row, starting with the row's name.
-        header: Column titles, the first one empty; () if rows are pairs of name and value.
-    """
-
-    rows: tuple[tuple[str, ...], ...] = ()
-    header: tuple[str, ...] = ()
-    more: int = 0
-
-    def as_text(self) -> str:
-        """Return the table as text in columns, the names at the left, the figures at the right."""
-        lines = (self.header, *self.rows) if self.header else self.rows
-        names, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
-        texts = [
-            "  ".join([name.ljust(names), *map(str.rjust, cells, others)]) for name, *cells in lines
-        ]
-        return "\n".join([*texts, *([f"and {self.more} more"] if self.more else [])])
+def key_figures(output: Mapping[str, Any]) -> str:
+    """Return the main figures in a tool's output as text in columns; "" if there are none."""
+    rows = _rows(output)
+    if not rows:
+        return ""
+    names, *others = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    return "\n".join(
+        "  ".join([name.ljust(names), *map(str.rjust, cells, others)]) for name, *cells in rows
+    )
 
 
-def key_figures(output: Mapping[str, Any]) -> KeyFigures:
-    """Return a table of the main figures in a tool's output; without rows if there are none."""
+def _rows(output: Mapping[str, Any]) -> list[tuple[str, ...]]:
     for value in output.values():
         if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
             columns = _columns(list(value.values()))
             if columns:
-                rows = (
+                return [("", *columns.values())] + [
                     (words_of(str(name)), *(_figure(item.get(key)) for key in columns))
                     for name, item in value.items()
-                )
-                return _cut(rows, ("", *columns.values()))
+                ]
     for value in (output, *output.values()):
         scores = isinstance(value, Mapping) and len(value) >= 4
         if scores and all(isinstance(item, float) for item in value.values()):
             ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
-            return _cut((words_of(str(key)), f"{score:.2f}") for key, score in ranked)
-    return _cut(_pairs(output))
+            return [(words_of(str(key)), f"{score:.2f}") for key, score in ranked]
+    return list(_pairs(output))
 
 
 def number(value: float) -> str:
@@ -459,11 +444,6 @@ def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             yield words_of(str(key)), "no"
         elif isinstance(value, str) and 0 < len(value) <= 60:
             yield words_of(str(key)), one_line(value)
-
-
-def _cut(rows: Iterable[tuple[str, ...]], header: tuple[str, ...] = ()) -> KeyFigures:
-    every = tuple(rows)
-    return KeyFigures(every[:ROWS], header, max(0, len(every) - ROWS))
 
 
 def _figures_in(text: str) -> set[str]:
