@@ -515,14 +515,13 @@ def test_the_menu_of_a_question_asks_again_and_copies(chat: Chat, wait_until: Wa
     assert chat.runner.asked[0][1].text == "What & <b>where</b>?"
 
 
-def test_the_button_of_a_question_is_seen_on_hover_and_with_the_focus(chat: Chat, wait_until: Wait):
+def test_the_button_of_a_question_is_reached_with_the_keys(chat: Chat, wait_until: Wait):
     show(chat, wait_until, past(chat.store, ("q", "a")).thread_id)
     more = chat.run.bubble.more
     wait_until(more.isVisible)
-    assert not more.seen
     chat.dock.activateWindow()
     more.setFocus()
-    wait_until(lambda: more.seen)
+    wait_until(more.hasFocus)
     QTest.keyClick(more, Qt.Key.Key_Space)
     wait_until(lambda: chat.run.bubble.findChildren(QMenu))
     menu = chat.run.bubble.findChildren(QMenu)[-1]
