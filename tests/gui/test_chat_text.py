@@ -11,7 +11,8 @@ from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
 
 from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
 from app.views.chat.tool_card import key_figures, number
-from app.views.plain_text import clean, one_line, tooltip
+from app.views.plain_text import clean, one_line
+from app.views.widgets import plain_tip
 
 SAMPLE = """# Findings
 Intro with **bold**, `code` and a *star*.
@@ -97,7 +98,8 @@ def test_cleaning():
     assert clean("\u202eevil") == "\ufffdevil"
     assert one_line(" a \n b ", 10) == "a b"
     assert one_line("x" * 50, 10) == "x" * 9 + "…"
-    assert tooltip("<b>") == "<qt>&lt;b&gt;</qt>"
+    assert "&lt;b&gt;" in plain_tip("<b>")
+    assert "\u202e" not in plain_tip("a\u202eb")
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,12 @@ from app.agent.events import ApprovalRequested
 from app.agent.policy.approvals import shown_arguments
 from app.agent.request import Decision
 from app.views.chat import run_wording
-from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button, show_open
-from app.views.icons import pixmap
+from app.views.chat.widgets import ElidedText, WrappedText, link_button, show_open
 from app.views.layouts import Flow, column, icon_row
 from app.views.plain_text import one_line
 from app.views.text_view import LongText, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.widgets import label, push_button
+from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import PackTexts
 
 REASON_CHARS = 500
@@ -108,14 +107,14 @@ class RequestCard(QFrame):
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
-        mark = icon_label("shield-check", THEME.warning, 18)
+        mark = IconLabel("shield-check", 18, THEME.warning)
         return icon_row(mark, column(self.title, self.effect, spacing=2))
 
     def _make_outcome(self) -> QWidget:
         self._show = link_button("What was asked", action=self._toggle)
         show_open(self._show, False)
         self._show.hide()
-        self._mark = icon_label("ban", THEME.text_faint, 14)
+        self._mark = IconLabel("ban", 14, THEME.text_faint)
         self.state = WrappedText("caption")
         self._resolved = QWidget()
         # The button stands below: beside the text it would take half of a narrow dock.
@@ -144,7 +143,7 @@ class RequestCard(QFrame):
         self.what.hide()
         self.setProperty("state", "")
         restyle(self)
-        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.set_icon(name, tint)
         self.state.set_full(text)
         self.setAccessibleName(f"{self.title.plain()} {self.state.full}")
         self._resolved.show()

@@ -35,12 +35,12 @@ from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
 from app.views.chat.thumbnails import PictureButton, to_qimage
-from app.views.chat.widgets import WrappedText, icon_label
+from app.views.chat.widgets import WrappedText
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import SPACE, THEME, part_sheet
-from app.views.widgets import label, push_button
+from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
 
 QUIET_MS = 600  # keys within it were typed for another field, and answer nothing
@@ -281,7 +281,7 @@ class ConsentDialog(QDialog):
         self.area.setFocus()
 
     def _lay_out(self, event: ApprovalRequested) -> None:
-        mark = icon_label("shield-check", THEME.warning, 22)
+        mark = IconLabel("shield-check", 22, THEME.warning)
         head = icon_row(mark, label(event.title, "title", wrap=True), SPACE.m)
         self.setAccessibleName(event.title)
         foot = row((self._state, 1), self.no, self.yes)

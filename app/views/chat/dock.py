@@ -37,9 +37,9 @@ from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Th
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
-from app.views.plain_text import menu_text, one_line, tooltip
+from app.views.plain_text import menu_text, one_line
 from app.views.theme import SPACE, THEME, part_sheet
-from app.views.widgets import confirm, tool_button
+from app.views.widgets import confirm, plain_tip, tool_button
 from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
 
@@ -459,7 +459,7 @@ class Header(QWidget):
         else:
             text = f"{self._model}\nRuns on this computer; nothing leaves it. Click to change."
         self.badge.setIcon(icon("cloud" if remote_host else "cpu", THEME.text_muted))
-        self.badge.setToolTip(tooltip(text))
+        self.badge.setToolTip(plain_tip(text))
         self.badge.setAccessibleName(f"Language model: {self._model}")
         self.badge.setAccessibleDescription(text)
         self._fit_badge()
@@ -473,7 +473,7 @@ class Header(QWidget):
             action = self.menu.addAction(f"{title}\t{_time_text(info.updated)}")
             action.setCheckable(True)
             action.setChecked(info.thread_id == current)
-            action.setToolTip(tooltip(info.title))
+            action.setToolTip(plain_tip(info.title))
             action.triggered.connect(
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )

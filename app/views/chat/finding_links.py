@@ -13,8 +13,9 @@ from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views import wording
-from app.views.plain_text import menu_text, one_line, tooltip
+from app.views.plain_text import menu_text, one_line
 from app.views.theme import THEME
+from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
 
@@ -38,7 +39,7 @@ class FindingChip(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(f"Show {self.text()} on the image")
         parts = (finding.description, wording.maker_details(finding), wording.NOT_FOR_DIAGNOSIS)
-        self.setToolTip(tooltip("\n".join(part for part in parts if part)))
+        self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
 
     def set_brief(self) -> None:
         """Show the label only, because the measurement is read elsewhere in the chat."""

@@ -9,13 +9,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
-from app.views.chat.widgets import icon_label, link_button
+from app.views.chat.widgets import link_button
 from app.views.icons import icon
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import clean
 from app.views.text_view import literal_view
 from app.views.theme import SPACE, THEME
-from app.views.widgets import tool_button
+from app.views.widgets import IconLabel, tool_button
 
 _SHARE = 0.86  # of the width that a bubble takes at most
 
@@ -78,10 +78,10 @@ class UserBubble(QWidget):
 
 
 _TONES = {
-    "done": ("circle-check", THEME.ok, 14),
-    "muted": ("ban", THEME.text_faint, 14),
-    "warning": ("triangle-alert", THEME.warning, 18),
-    "error": ("circle-alert", THEME.error, 18),
+    "done": ("circle-check", 14, THEME.ok),
+    "muted": ("ban", 14, THEME.text_faint),
+    "warning": ("triangle-alert", 18, THEME.warning),
+    "error": ("circle-alert", 18, THEME.error),
 }
 
 
@@ -95,7 +95,7 @@ class Notice(QFrame):
         self._actions: Flow | None = None
         quiet = tone in ("muted", "done")
         self.view = literal_view(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")
-        line = icon_row(icon_label(*_TONES[tone]), self.view)
+        line = icon_row(IconLabel(*_TONES[tone]), self.view)
         margins = (2, 0, 2, 0) if quiet else (SPACE.m, 10, SPACE.m, 10)
         self._body = column(line, margins=margins, parent=self)
         self.setAccessibleName(self.view.plain())

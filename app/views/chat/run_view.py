@@ -35,11 +35,11 @@ from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
+from app.views.chat.widgets import ElidedText, ThinProgress, link_button
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label
 from app.views.wording import sentence
 
 _CHARS = 400
@@ -53,7 +53,7 @@ class NoteLine(QWidget):
         self.text = one_line(text, _CHARS)
         self.setAccessibleName(self.text)
         words = label(self.text, "caption", wrap=True)
-        line = icon_row(icon_label("info", THEME.text_faint, 14), words, 8)
+        line = icon_row(IconLabel("info", 14, THEME.text_faint), words, 8)
         column(line, margins=(2, 0, 2, 0), parent=self)
 
 

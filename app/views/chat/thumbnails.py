@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
+from app.views import icons
 from app.views.background import Background
 from app.views.canvas import synthetic_band
-from app.views.icons import pixmap
-from app.views.plain_text import tooltip
 from app.views.theme import SPACE, THEME
+from app.views.widgets import plain_tip
 
 SIDE = 84  # px, the longer side of a thumbnail on screen
 _READ = SIDE * 3  # px that are kept of it: enough for a screen of three times the density
@@ -107,8 +107,9 @@ class PictureButton(QAbstractButton):
             self.draw_over(painter)
             painter.setClipping(False)
         else:
-            mark = pixmap("image-off" if self.failed else "image", 20, THEME.text_faint, 2.0)
-            painter.drawPixmap(self.rect().center().x() - 10, self.rect().center().y() - 10, mark)
+            mark = QRect(0, 0, 20, 20)
+            mark.moveCenter(self.rect().center())
+            icons.draw(painter, "image-off" if self.failed else "image", mark, THEME.text_faint)
         bright = self.hasFocus() or self.underMouse()
         painter.setPen(QColor(THEME.accent if bright else THEME.border))
         painter.drawPath(shape)
@@ -151,7 +152,7 @@ class Thumbnail(PictureButton):
     def _describe(self) -> None:
         lines = [self._title, *([synthetic_band.text(self.made_by)] if self.made_by else [])]
         self.setAccessibleName(f"Open picture {'. '.join(lines)} beside the image")
-        self.setToolTip(tooltip("\n".join([*lines, "Click to open it beside the image."])))
+        self.setToolTip(plain_tip("\n".join([*lines, "Click to open it beside the image."])))
 
     def _show(self, picture: tuple[QImage, str]) -> None:
         if not isValid(self):  # its card was deleted while the picture was read
@@ -165,4 +166,4 @@ class Thumbnail(PictureButton):
     def _show_error(self, error: SightlineError) -> None:
         if isValid(self):
             self.fail()
-            self.setToolTip(tooltip(error.text))
+            self.setToolTip(plain_tip(error.text))

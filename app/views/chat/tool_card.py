@@ -26,13 +26,12 @@ from app.views.chat import missing_models
 from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
-from app.views.icons import pixmap
+from app.views.chat.widgets import ElidedText, ThinProgress, link_button, show_open
 from app.views.layouts import Flow, column, icon_row, row
-from app.views.plain_text import one_line, tooltip
+from app.views.plain_text import one_line
 from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label, plain_tip
 from app.views.wording import PackTexts, words_of
 
 CHIPS = 12  # that are shown; the findings list has all
@@ -188,7 +187,7 @@ class ToolCard(QFrame):
         self.progress.hide()
         self.progress_text.hide()
         name, tint, word = _STATES[self.status]
-        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.set_icon(name, tint)
         self._mark.setAccessibleName(word)
         self._word.setText(word if event.status != "ok" else "")
         self._word.setVisible(event.status != "ok")
@@ -214,7 +213,7 @@ class ToolCard(QFrame):
         self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
-        self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
+        self._number.setToolTip(plain_tip(f"Answers cite this result as [{event.evidence}]"))
 
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
@@ -241,14 +240,14 @@ class ToolCard(QFrame):
         title = ElidedText(self._tools.texts.title(self.tool), "strong")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
-        self._mark = icon_label("loader-circle", THEME.accent, 14)
+        self._mark = IconLabel("loader-circle", 14, THEME.accent)
         self._mark.setAccessibleName("Running")
         self._number = label("", "caption")
         self._number.setObjectName("chatNumber")
         self._number.hide()
         icon_name = self._tools.texts.icon(self.tool)
         return row(
-            icon_label(icon_name, THEME.text_muted, 18),
+            IconLabel(icon_name, 18, THEME.text_muted),
             (title, 1),
             row(self._duration, self._word, self._mark, self._number, spacing=6),
             spacing=10,
@@ -293,7 +292,7 @@ class ToolCard(QFrame):
         first, several = self.missing[0], len(self.missing) > 1
         button = link_button("Models…", "cpu", lambda: self._tools.open_models(first))
         button.setAccessibleName("Open the models" if several else f"Open the model {first}")
-        button.setToolTip(tooltip(f"Install or download: {', '.join(self.missing)}"))
+        button.setToolTip(plain_tip(f"Install or download: {', '.join(self.missing)}"))
         self.models_button = button
         return _flow([button])
 

@@ -8,18 +8,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy
 
-from app.views.icons import icon, pixmap
-from app.views.plain_text import breakable, menu_text, one_line, tooltip
-from app.views.theme import THEME
-from app.views.widgets import ElidedLabel
-
-
-def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabel:
-    """Return a label with an icon of `size` px; as decoration, it has no accessible name."""
-    result = QLabel()
-    result.setPixmap(pixmap(name, size, tint, 2.0))
-    result.setFixedSize(size, size)
-    return result
+from app.views.icons import icon
+from app.views.plain_text import breakable, menu_text, one_line
+from app.views.widgets import ElidedLabel, plain_tip
 
 
 class _LinkButton(QPushButton):
@@ -75,7 +66,7 @@ class ElidedText(ElidedLabel):
         text = one_line(text)
         if text != self.text():
             self.setText(text)
-            self.setToolTip(tooltip(text))
+            self.setToolTip(plain_tip(text))
             self.setAccessibleName(text)
 
 
