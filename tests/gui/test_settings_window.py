@@ -785,8 +785,8 @@ def test_how_a_tested_model_calls_tools_best_is_saved_for_it(
     made = rig(probe=FakeProbe(report=found))
     dialog = made.open()
     click(dialog.model.test_button)
-    wait_until(dialog.save_button.isEnabled)
-    assert dialog.model.outcome.plain(), "the report of the test stays"
+    wait_until(lambda: dialog.model.outcome.plain() == "This model can be used.")
+    assert dialog.save_button.isEnabled()
     click(dialog.save_button)
     wait_until(lambda: made.told)
     saved = made.applied[0].llm.openai
