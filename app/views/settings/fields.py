@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QComboBox,
     QCompleter,
     QDoubleSpinBox,
@@ -19,7 +18,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSpacerItem,
-    QSpinBox,
     QWidget,
 )
 
@@ -192,43 +190,40 @@ class NameField(_IgnoreWheel, QComboBox):
         self.blockSignals(False)
 
 
-class Count(_IgnoreWheel, QSpinBox):
-    """A field for a whole number with a unit; 0, if it is the minimum, means "no limit"."""
-
-    def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
-        super().__init__()
-        self.setRange(int(least), int(greatest))
-        self.setSingleStep(step)
-        self.setSuffix(f" {unit}")
-        self.setGroupSeparatorShown(True)
-        _prepare_spin_box(self, least)
-
-
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a decimal number with a unit; 0, if it is the minimum, means "no limit"."""
+    """A field for a number with a unit; 0, if it is the minimum, means "no limit".
+
+    With 0 `decimals`, only whole numbers can be entered.
+    """
 
     def __init__(
-        self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
+        self,
+        least: float,
+        greatest: float,
+        *,
+        prefix: str = "",
+        suffix: str = "",
+        step: float = 1,
+        decimals: int = 2,
     ) -> None:
         super().__init__()
+        self.setDecimals(decimals)
         self.setRange(least, greatest)
         self.setSingleStep(step)
         self.setPrefix(prefix)
         self.setSuffix(suffix)
-        _prepare_spin_box(self, least)
+        self.setGroupSeparatorShown(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(170, FIELD_HEIGHT)
+        # The style sheet's padding does not reach the text of a spin box.
+        self.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        if least == 0:
+            self.setSpecialValueText("no limit")
 
     def textFromValue(self, value: float) -> str:
-        return f"{value:.2f}" if self.prefix() else f"{value:g}"
-
-
-def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
-    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    box.setMinimumSize(170, FIELD_HEIGHT)
-    # The style sheet's padding does not reach the text of a spin box.
-    box.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
-    box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-    if least == 0:
-        box.setSpecialValueText("no limit")
+        text = f"{value:,.2f}"
+        return text if self.prefix() else text.rstrip("0").rstrip(".")
 
 
 class GrantList(QWidget):

@@ -21,8 +21,8 @@ from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,
+    Amount,
     Choice,
-    Count,
     Form,
     KeyField,
     NameField,
@@ -465,9 +465,10 @@ class ProviderForm(QWidget):
         self.file_note = self._form.add_note()
 
     def _add_about(self) -> None:
-        self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
-        changed = self.context.valueChanged
-        self._bind("context_tokens", self.context.setValue, self.context.value, changed)
+        limits = bounds(ProviderSettings, "context_tokens")
+        context = self.context = Amount(*limits, suffix=" tokens", step=1_024, decimals=0)
+        changed = context.valueChanged
+        self._bind("context_tokens", context.setValue, lambda: int(context.value()), changed)
         note = "The longest conversation that it can read at once."
         self._form.add_row("Context", self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
