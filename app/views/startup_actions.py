@@ -163,20 +163,19 @@ def settle(
     return timer
 
 
-def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return a picture of a window with `ratio` (None: the screen's) physical px per logical px."""
+def window_image(window: QWidget, ratio: float = 1.0) -> QImage:
+    """Return a picture of a window with `ratio` physical px per logical px."""
     QApplication.sendPostedEvents()
-    scale = window.devicePixelRatioF() if ratio is None else ratio
-    size = QSizeF(window.size()) * scale
+    size = QSizeF(window.size()) * ratio
     image = QImage(size.toSize(), QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(scale)
+    image.setDevicePixelRatio(ratio)
     painter = QPainter(image)
     window.render(painter, QPoint(), QRegion(window.rect()))
     painter.end()
     return image
 
 
-def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None:
+def save_window(window: QWidget, path: Path, ratio: float = 1.0) -> None:
     """Save the window as a picture; the suffix selects the format, PNG if there is none.
 
     Raises:

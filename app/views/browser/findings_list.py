@@ -180,7 +180,6 @@ class FindingsList(QWidget):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        icons.preload("eye", "trash-2")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace

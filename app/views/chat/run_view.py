@@ -375,10 +375,10 @@ class RunView(QWidget):
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:
-        limit = run_wording.limit(stopped_by)
-        notice = Notice(limit.text, limit.advice, tone="warning")
+        text, advice, in_settings = run_wording.limit(stopped_by)
+        notice = Notice(text, advice, tone="warning")
         notice.add_action("Continue", "play", lambda: self._actions.ask_again(CONTINUE))
-        if limit.in_settings:
+        if in_settings:
             notice.add_action("Limits…", "", self._actions.open_limits)
         return notice
 
