@@ -89,7 +89,7 @@ class FileOpening(QObject):
         self.cancel()
         if kept:
             self._notices.show_notice(
-                "info", "Opening stopped", "What was found so far stays open; the rest is not read."
+                "info", "Opening stopped", "Images found so far stay open; the rest was not read."
             )
 
     def cancel(self) -> None:

@@ -27,22 +27,25 @@ def about(parent: QWidget) -> QDialog:
         label("Sightline", "heading"), label(f"Version {__version__}", "muted"), spacing=2
     )
     warning = (
-        "Not for diagnosis. It is not a medical device; AI results may be wrong or incomplete."
+        "Not for diagnosis. Sightline is not a medical device; AI results may be wrong or "
+        "incomplete."
     )
     credits_ = (
         "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
         "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT)."
     )
     confined = (
-        "Files are decoded by processes that write nothing, start nothing and have no network."
+        "Files are decoded in isolated processes: they cannot write files, start programs or use "
+        "the network."
         if holds()
-        else "This system cannot confine the processes that decode files: they have your rights."
+        else "This system cannot isolate the processes that decode files: they run with your "
+        "permissions."
     )
     dialog, _layout = _dialog(
         parent,
         "About Sightline",
         row(IconLabel("sightline", 64), (words, 1), spacing=SPACE.l),
-        label("A viewer for medical images with an assistant inside.", wrap=True),
+        label("A medical image viewer with a built-in assistant.", wrap=True),
         label(warning, "warning", wrap=True),
         label(confined, "caption", wrap=True),
         rule(),

@@ -79,12 +79,6 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
-def preload(*names: str) -> None:
-    """Read icons from disk in advance, so that no paint event waits for the disk."""
-    for name in names:
-        _renderer(name, THEME.text_muted)
-
-
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
     """Draw an icon into `rect` in the colour `tint`, sharp at any pixel density."""
     _renderer(name, tint).render(painter, QRectF(rect))

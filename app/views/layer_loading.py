@@ -87,7 +87,7 @@ class LayerLoading(QObject):
         """Lay a label volume over the shown images, or tell why that cannot be done."""
         over = self._workspace.acquired
         if over is None or labels.sop_instance_uid == over.sop_instance_uid:
-            reason = "a label volume is laid over another image, and none is shown"
+            reason = "a label volume needs an image to be overlaid on, and none is shown"
             self._tell(FileProblem(reason, subject=str(labels.path), remedy="Show its image first"))
             return
         source, key = self._workspace.scale_source(over), self._workspace.scale_key(over)
@@ -107,8 +107,8 @@ class LayerLoading(QObject):
                 self.lay(labels, failed)
                 return
             problem = next(iter(result.problems), None)
-            reason = problem.reason if problem else "it is no NRRD, NIfTI or MetaImage volume"
-            remedy = "A DICOM segmentation is opened like an image"
+            reason = problem.reason if problem else "not an NRRD, NIfTI or MetaImage volume"
+            remedy = "Open a DICOM segmentation as you would an image"
             (failed or self._tell)(FileProblem(reason, subject=str(path), remedy=remedy))
 
         self._background.watch(self._decoder.scan([path]), found, failed or self._tell)
@@ -133,7 +133,7 @@ class LayerLoading(QObject):
         viewport = self._workspace.viewport
         if viewport.presentation is None:
             self._workspace.layers.changed.emit()
-            reason = "this presentation state says nothing of the shown image"
+            reason = "this presentation state does not apply to the image shown"
             self._tell(
                 FileProblem(reason, subject=str(instance.path), remedy="Its images may not be open")
             )

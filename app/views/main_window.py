@@ -209,6 +209,7 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
+        bar.addWidget(self.planes.progress)
         self.model_host = ModelHostButton()
         bar.addPermanentWidget(self.model_host)
         note = label("Not for diagnosis", "caption")
@@ -234,7 +235,7 @@ class MainWindow(QMainWindow):
 
     def choose_labels(self) -> None:
         """Ask for a label volume and lay it over the shown image."""
-        name, _ = QFileDialog.getOpenFileName(self, "Lay labels over the image", "", _VOLUMES)
+        name, _ = QFileDialog.getOpenFileName(self, "Overlay labels on the image", "", _VOLUMES)
         if name:
             self.layer_loading.lay_file(Path(name))
 
@@ -304,8 +305,8 @@ class MainWindow(QMainWindow):
             self,
             "Close",
             f"Close {what} with {_measurements(measured)}?",
-            "They are shown again only if the images are opened again before Sightline is closed. "
-            "They are not saved.",
+            "Measurements are not saved. They reappear only if you reopen the images before you "
+            "quit Sightline.",
             "Close",
             lambda: self.workspace.close_study(*keys),
         )
@@ -382,8 +383,8 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if not (self._closed or self._may_quit) and (measured := self._measured()):
             event.ignore()
-            text = f"Quit without {_measurements(measured)}?"
-            confirm(self, "Quit", text, "They are not saved.", "Quit", self.quit)
+            text = f"Quit and discard {_measurements(measured)}?"
+            confirm(self, "Quit", text, "Measurements are not saved.", "Quit", self.quit)
             return
         if not self._closed:
             if self._layout_file is not None:
@@ -453,16 +454,6 @@ class ModelHostButton(QPushButton):
         self._least.timeout.connect(self._settle)
         self._show()
 
-    @property
-    def says(self) -> str:
-        """The text shown on the button."""
-        return self.text().strip().replace("&&", "&")
-
-    @property
-    def sending(self) -> bool:
-        """Whether a request is being sent."""
-        return bool(self._sending)
-
     def set_model(self, name: str, remote_host: str) -> None:
         """Set the model that answers the next question, and its host ("" for this machine)."""
         self._model, self._host = name, remote_host
@@ -498,7 +489,7 @@ class ModelHostButton(QPushButton):
         model = self._model.rpartition(" at ")[0] or self._model  # which names its host as well
         tells = {
             "local": "The language model runs on this computer: nothing leaves it. A tool that "
-            "would send something asks you first.",
+            "would send data asks you first.",
             "remote": f"Questions go to {model} at {host}. You are asked in each "
             "conversation before anything is sent.",
             "sending": f"A request is on its way to {host}, as you allowed.",
@@ -508,7 +499,7 @@ class ModelHostButton(QPushButton):
         self.setText(f" {shown}".replace("&", "&&"))  # Qt sets the icon too close to the text
         tint = {"local": THEME.ok, "remote": THEME.warning, "sending": THEME.accent_text}[state]
         self.setIcon(icon("cpu" if state == "local" else "cloud", tint))
-        self.setToolTip(plain_tip(f"{tells}\nClick to see what leaves and what never does."))
+        self.setToolTip(plain_tip(f"{tells}\nClick to see what is sent and what is never sent."))
         self.setAccessibleName(f"Where the language model runs: {says}")
         self.setAccessibleDescription(f"{tells} Opens the privacy settings.")
         if self.property("state") != state:

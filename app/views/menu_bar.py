@@ -63,6 +63,7 @@ class MainActions:
         workspace, canvas = self._workspace, self._canvas
         workspace.commands.changed.connect(self.refresh)
         workspace.annotations.changed.connect(self.refresh)
+        workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         workspace.viewport.display_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
@@ -100,7 +101,7 @@ class MainActions:
         window, add = self._window, self._action
         self.open_files = add("Open files…", window.choose_files, "Ctrl+O", "folder-open")
         self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
-        self.lay_labels = add("Lay labels over the image…", window.choose_labels, icon="layers")
+        self.lay_labels = add("Overlay labels on the image…", window.choose_labels, icon="layers")
         self.open_demo = add("Open the demo study", window.open_demo)
         self.close_study = add("Close study", window.close_study, "Ctrl+W")
         self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
@@ -117,7 +118,7 @@ class MainActions:
         self.invert = add("Invert", canvas.toggle_invert, "I", "contrast", checkable=True)
         self.reset = add("Reset view", canvas.reset, "R", "rotate-ccw")
         self.fit = add("Fit to window", canvas.fit, "F", "maximize")
-        self.one_to_one = add("One to one", canvas.one_to_one, "1")
+        self.one_to_one = add("Actual pixels", canvas.one_to_one, "1")
         self.one_to_one.setIconText("1:1")
         self.zoom_in = add("Zoom in", lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
         self.zoom_out = add("Zoom out", lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
@@ -152,29 +153,25 @@ class MainActions:
         self.angle = add("Measure an angle", drawing.ANGLE, "Shift+L", "angle")
         self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
         self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
-        self.mark_outside = add("Mark a point outside", drawing.OUTSIDE, "Shift+M")
-        self.brush = add("Correct a mask with the brush", drawing.BRUSH, "E", "pen-line")
+        self.mark_outside = add("Mark a point outside the structure", drawing.OUTSIDE, "Shift+M")
+        self.brush = add("Edit a mask with the brush", drawing.BRUSH, "E", "pen-line")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
     def _make_finding_actions(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
-        add, every = self._action, self._finding_ids
+        add, show = self._action, self._workspace.set_findings_visible
         self.undo = add("Undo", stack.undo, "Ctrl+Z", "undo-2")
         self.redo = add("Redo", stack.redo, "Ctrl+Shift+Z", "redo-2")
-        self.show_findings = add(
-            "Show all findings", lambda: annotations.set_visible(every(), True)
-        )
-        self.hide_findings = add(
-            "Hide all findings", lambda: annotations.set_visible(every(), False)
-        )
+        self.show_findings = add("Show all findings", lambda: show(True))
+        self.hide_findings = add("Hide all findings", lambda: show(False))
         self.delete_finding = add(
             "Delete selected finding", lambda: annotations.remove([annotations.selected])
         )
-        self.delete_findings = add("Delete all findings", lambda: annotations.remove(every()))
-
-    def _finding_ids(self) -> list[str]:
-        return [item.finding.id for item in self._workspace.annotations.all()]
+        self.delete_findings = add(
+            "Delete all findings",
+            lambda: annotations.remove([item.finding.id for item in annotations.all()]),
+        )
 
     def _fill_menu_bar(self) -> None:
         """Fill the menus; None stands for a separator."""
@@ -229,11 +226,11 @@ class MainActions:
         opening = bar.add_text_button("Open", "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
         bar.addSeparator()
-        tip = plain_tip("Window presets; drag on the image to set one by hand")
+        tip = plain_tip("Window presets; drag on the image to adjust the window by hand")
         self.window_button = bar.add_text_button("Window", "sun-medium", tip)
         self.window_button.setMenu(self.presets)
         self.window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        tip = plain_tip("Sections of the series: axial, coronal, sagittal")
+        tip = plain_tip("Reformat the series: axial, coronal, sagittal")
         self.plane_button = bar.add_text_button("Plane", "box", tip)
         self.plane_menu.attach(self.plane_button)
         segment = (self.segment,) if self._window.has_assistant else ()
@@ -293,9 +290,10 @@ class MainActions:
             ((self.undo,), bool(undo)),
             ((self.redo,), bool(redo)),
             (
-                (self.show_findings, self.hide_findings, self.delete_findings),
-                len(workspace.annotations) > 0,
+                (self.show_findings, self.hide_findings),
+                len(workspace.annotations) > 0 or bool(workspace.layers.laid),
             ),
+            ((self.delete_findings,), len(workspace.annotations) > 0),
             ((self.delete_finding,), bool(workspace.annotations.selected)),
         ):
             for action in actions:
@@ -337,7 +335,7 @@ class PresetMenu(QMenu):
                 lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
             )
         if self.isEmpty():
-            self.addAction("This image has no grey window").setEnabled(False)
+            self.addAction("Window presets do not apply to this image").setEnabled(False)
 
 
 class PlaneMenu(QMenu):
@@ -395,7 +393,7 @@ class HeatmapMenu(QMenu):
     ) -> None:
         super().__init__("Heatmaps", parent)
         self._layer = canvas.findings_layer
-        self.switch = make_action("Hide or show heatmaps", self._layer.toggle_heat, "Shift+H")
+        self.switch = make_action("Show or hide heatmaps", self._layer.toggle_heat, "Shift+H")
         self.addAction(self.switch)
         self.addSeparator()
         self.strengths: dict[float, QAction] = {}

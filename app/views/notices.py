@@ -132,7 +132,7 @@ class Notices(QWidget):
             notice = self.show_notice(
                 "warning" if lost else "info",
                 problems_text(problems),
-                f"{' '.join(lines)}{rest} The study list says what to do.",
+                f"{' '.join(lines)}{rest} See the study list for what to do.",
             )
             _leave_after(notice, LISTED_MS)
 

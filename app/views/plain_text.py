@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 # Line ends of other systems, and characters that a QTextDocument takes for the end of a line.
@@ -33,13 +32,6 @@ def one_line(text: str, limit: int = 300) -> str:
 def breakable(text: str) -> str:
     """Return `text` with zero-width spaces as possible line breaks in long words, e.g. paths."""
     return _LONG_WORD.sub(lambda word: _WORD_PART.sub("\\g<0>\u200b", word[0]), text)
-
-
-def tooltip(text: str) -> str:
-    """Return `text` escaped for `setToolTip`, which may otherwise interpret it as rich text."""
-    if not text:
-        return ""
-    return "<qt>" + html.escape(clean(text)).replace("\n", "<br>") + "</qt>"
 
 
 def menu_text(text: str) -> str:

@@ -81,14 +81,14 @@ class StartupActions(QObject):
             others = f" (and {counted(more, 'other file')})" if more else ""
             self._fail(f"{first.path}: {first.reason}{others}")
         if not result.studies and not result.problems:
-            self._fail("there is no image in what was to be opened")
+            self._fail("no images were found in the given files and folders")
 
     def _continue_when_shown(self, idle: bool) -> None:
         viewport = self._window.workspace.viewport
         if viewport.error:
             self._fail(viewport.error)
         if not idle:
-            self._fail("the image was not shown in time")
+            self._fail("the image took too long to appear")
         if self._request.ask:
             self._chat.run_ended.connect(self._on_run_ended)
             self._chat.submit(self._request.ask)
@@ -104,7 +104,7 @@ class StartupActions(QObject):
 
     def _on_run_ended(self, _run_id: str, kind: str) -> None:
         if kind != "run_finished":
-            self._fail("the assistant's run did not finish; the window says why")
+            self._fail("the assistant could not finish; the window says why")
 
     def _continue_when_answered(self, idle: bool) -> None:
         if not idle:
@@ -163,20 +163,19 @@ def settle(
     return timer
 
 
-def window_image(window: QWidget, ratio: float | None = None) -> QImage:
-    """Return a picture of a window with `ratio` (None: the screen's) physical px per logical px."""
+def window_image(window: QWidget, ratio: float = 1.0) -> QImage:
+    """Return a picture of a window with `ratio` physical px per logical px."""
     QApplication.sendPostedEvents()
-    scale = window.devicePixelRatioF() if ratio is None else ratio
-    size = QSizeF(window.size()) * scale
+    size = QSizeF(window.size()) * ratio
     image = QImage(size.toSize(), QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(scale)
+    image.setDevicePixelRatio(ratio)
     painter = QPainter(image)
     window.render(painter, QPoint(), QRegion(window.rect()))
     painter.end()
     return image
 
 
-def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None:
+def save_window(window: QWidget, path: Path, ratio: float = 1.0) -> None:
     """Save the window as a picture; the suffix selects the format, PNG if there is none.
 
     Raises:
@@ -189,7 +188,7 @@ def save_window(window: QWidget, path: Path, ratio: float | None = None) -> None
     try:
         writer = QImageWriter(drawn, target.suffix[1:].encode())
         if not writer.write(window_image(window, ratio)):
-            raise OSError(errno.EINVAL, "there is no picture format of this name")
+            raise OSError(errno.EINVAL, "unknown picture format")
         write_atomic(target, bytes(data.data()))
     except OSError as error:
         raise SightlineError(

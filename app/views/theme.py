@@ -90,56 +90,49 @@ def color(value: str, alpha: float = 1.0) -> QColor:
     return result
 
 
-def palette(theme: Theme = THEME) -> QPalette:
+def palette() -> QPalette:
     """Return the palette, used where the style sheet has no rule (dialogs, selection, links)."""
     roles = QPalette.ColorRole
     result = QPalette()
     for role, value in (
-        (roles.Window, theme.panel),
-        (roles.Base, theme.raised),
-        (roles.AlternateBase, theme.panel),
-        (roles.Button, theme.raised),
-        (roles.ToolTipBase, theme.raised),
-        (roles.WindowText, theme.text),
-        (roles.Text, theme.text),
-        (roles.ButtonText, theme.text),
-        (roles.ToolTipText, theme.text),
-        (roles.BrightText, theme.error),
-        (roles.PlaceholderText, theme.text_faint),
-        (roles.Highlight, theme.accent),
-        (roles.HighlightedText, theme.accent_text),
-        (roles.Link, theme.accent),
-        (roles.LinkVisited, theme.accent),
-        (roles.Accent, theme.accent),
-        (roles.Light, theme.border),
-        (roles.Midlight, theme.border),
-        (roles.Mid, theme.border),
-        (roles.Dark, theme.window),
-        (roles.Shadow, theme.canvas),
+        (roles.Window, THEME.panel),
+        (roles.Base, THEME.raised),
+        (roles.AlternateBase, THEME.panel),
+        (roles.Button, THEME.raised),
+        (roles.ToolTipBase, THEME.raised),
+        (roles.WindowText, THEME.text),
+        (roles.Text, THEME.text),
+        (roles.ButtonText, THEME.text),
+        (roles.ToolTipText, THEME.text),
+        (roles.BrightText, THEME.error),
+        (roles.PlaceholderText, THEME.text_faint),
+        (roles.Highlight, THEME.accent),
+        (roles.HighlightedText, THEME.accent_text),
+        (roles.Link, THEME.accent),
+        (roles.LinkVisited, THEME.accent),
+        (roles.Accent, THEME.accent),
+        (roles.Light, THEME.border),
+        (roles.Midlight, THEME.border),
+        (roles.Mid, THEME.border),
+        (roles.Dark, THEME.window),
+        (roles.Shadow, THEME.canvas),
     ):
         result.setColor(role, QColor(value))
     for role in (roles.WindowText, roles.Text, roles.ButtonText):
-        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.text_faint))
+        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(THEME.text_faint))
     return result
 
 
-def stylesheet(theme: Theme = THEME, type_: Type = TYPE, space: Space = SPACE) -> str:
-    """Return the style sheet with all tokens replaced by their values.
+def part_sheet(name: str) -> str:
+    """Return a style sheet in the theme: "sightline", or that of a part, "chat" or "settings".
 
     Raises:
         KeyError: The template names a token that does not exist.
     """
-    return _filled("sightline", asdict(theme) | asdict(type_) | asdict(space))
-
-
-def part_sheet(name: str) -> str:
-    """Return the style sheet of a part of the window, "chat" or "settings", in the theme."""
-    return _filled(name, asdict(THEME) | asdict(TYPE) | asdict(SPACE))
-
-
-def _filled(name: str, tokens: dict[str, object]) -> str:
-    template = (paths.resources_dir() / "theme" / f"{name}.qss").read_text(encoding="utf-8")
-    return Template(template).substitute(tokens)
+    folder = paths.resources_dir() / "theme"
+    template = Template((folder / f"{name}.qss").read_text(encoding="utf-8"))
+    tokens = asdict(THEME) | asdict(TYPE) | asdict(SPACE)
+    return template.substitute(tokens, theme_folder=folder.as_posix())
 
 
 def load_fonts() -> None:
@@ -175,7 +168,7 @@ def apply(application: QApplication) -> None:
     application.setStyle("Fusion")
     application.setPalette(palette())
     application.setFont(ui_font())
-    application.setStyleSheet(stylesheet())
+    application.setStyleSheet(part_sheet("sightline"))
 
 
 def restyle(widget: QWidget) -> None:

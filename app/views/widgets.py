@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
 
 from app.views import icons
 from app.views.layouts import column, row
+from app.views.plain_text import clean
 from app.views.theme import SPACE, THEME
 
 Index = QModelIndex | QPersistentModelIndex
@@ -43,7 +44,8 @@ Index = QModelIndex | QPersistentModelIndex
 
 def plain_tip(text: str) -> str:
     """Return a tooltip that shows `text` literally; Qt would treat text with tags as rich text."""
-    return f'<span style="white-space: pre-wrap">{html.escape(text)}</span>' if text else ""
+    safe = html.escape(clean(text))
+    return f'<span style="white-space: pre-wrap">{safe}</span>' if text else ""
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
@@ -196,9 +198,9 @@ class IconLabel(QLabel):
         self.setFixedSize(size, size)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
-    def set_icon(self, name: str) -> None:
-        """Show another icon."""
-        self._name = name
+    def set_icon(self, name: str, tint: str = "") -> None:
+        """Show another icon, in the same colour if there is no other `tint`."""
+        self._name, self._tint = name, tint or self._tint
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

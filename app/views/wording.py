@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -22,7 +22,7 @@ MARKED = "Marked by hand"
 CORRECTED = "corrected by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
-REGION_SPACING = "Each region has its own scale: lengths in px across them"
+REGION_SPACING = "Each region has its own scale: lengths across regions in px"
 SHORT_FORMS = {
     NOT_FOR_DIAGNOSIS: "AI: not for diagnosis",
     UNKNOWN_SPACING: "Lengths in px",
@@ -144,16 +144,22 @@ def chip_text(finding: Finding) -> str:
     return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
 
 
-def maker_text(finding: Finding) -> str:
-    """Return the tool and model that made a finding, or a text saying it was drawn by hand."""
-    if drawing.is_measurement(finding):
-        return BY_HAND
-    if drawing.is_mark(finding):
-        return MARKED
+def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
+    """Return the title of the tool that made a finding, or a text saying it was drawn by hand.
+
+    `title_of` returns what people call the tool with a name.
+    """
+    if drawing.by_hand(finding):
+        return MARKED if drawing.is_mark(finding) else BY_HAND
+    title = one_line(title_of(finding.provenance.tool))
+    return f"{title}{DOT}{CORRECTED}" if finding.corrected else title
+
+
+def maker_details(finding: Finding) -> str:
+    """Return the code names and versions of the tool and model that made a finding, for details."""
     made = finding.provenance
-    tool = f"{made.tool} {made.tool_version}".strip()
-    corrected = CORRECTED if finding.corrected else ""
-    return DOT.join(one_line(part) for part in (tool, made.model, corrected) if part)
+    parts = () if drawing.by_hand(finding) else (f"{made.tool} {made.tool_version}", made.model)
+    return DOT.join(one_line(part) for part in parts if part.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +230,10 @@ class PackTexts:
         self.suggestions = tuple(
             (text, pack.suggested_for) for pack in packs for text in pack.suggestions
         )
+        # What people call each tool's results, by the tool's name.
+        self.result_titles = {
+            name: plans.wording(name).title or self.title(name) for name in self._specs
+        }
         # Asks to outline what the user has marked on the image; "" if no pack can do that.
         self.marked_question = next(
             (pack.marked_question for pack in plans.packs if pack.marked_question), ""

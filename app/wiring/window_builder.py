@@ -99,9 +99,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.startup_actions import StartupActions, StartupRequest
     from app.views.wording import PackTexts
 
-    workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
+    workspace = Workspace(program.registry.labels, texts.result_titles)
     model, problem = _model_or_offline(program, request.llm, request.base_url)
     active_model = _ActiveModel(program, model)
 

@@ -114,7 +114,7 @@ class Annotations:
         """Return the annotations whose `ImageRef` equals `ref`: those on exactly these pixels."""
         return tuple(item for item in self._items.values() if item.finding.image == ref)
 
-    def add(self, findings: Sequence[Finding], label: str = "") -> None:
+    def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
         """Add findings from a tool as one undoable step.
 
         They replace findings from an earlier run of the same tool on the same image with the same
@@ -134,7 +134,7 @@ class Annotations:
                 del after[finding_id]
         for finding in findings:
             after[finding.id] = Annotation(finding, self._colors.take(finding.label))
-        self._push(label or f"Add {len(findings)} findings", before, after)
+        self._push(label, before, after)
 
     def put(self, finding: Finding, label: str) -> None:
         """Add or change a finding drawn or corrected by the user, as one undoable step.
@@ -160,7 +160,8 @@ class Annotations:
         if gone:
             before = dict(self._items)
             after = {key: item for key, item in before.items() if key not in gone}
-            self._push(f"Remove {len(gone)} findings", before, after)
+            what = "finding" if len(gone) == 1 else f"{len(gone)} findings"
+            self._push(f"Remove {what}", before, after)
 
     def set_visible(self, finding_ids: Iterable[str], visible: bool) -> None:
         """Show or hide findings; cannot be undone."""

@@ -45,7 +45,7 @@ MOST_POINTS = 64
 """Number of points of a line or outline above which a stretch of them is pulled."""
 
 _HANDLES = 32
-OUTDATED = "Outdated, the outline was changed: "
+OUTDATED = "Outdated since the outline was edited: "
 """Stands before the figures of an outline that was changed since."""
 
 DRAGGED = (RULER, BOX)
@@ -170,7 +170,7 @@ def with_statistics(finding: Finding, frame: Frame) -> Finding:
     units = f" {frame.rescale.units}" if frame.rescale.units else ""
     mean, deviation = float(values.mean()), float(values.std())
     size, _, rest = finding.description.partition("; ")
-    left_out = "" if values.size == (x1 - x0) * (y1 - y0) else ", padding or shutter left out"
+    left_out = "" if values.size == (x1 - x0) * (y1 - y0) else ", without padding or shutter"
     return replace(
         finding,
         description=f"{size} · mean {mean:{form}}, SD {deviation:{form}}{units}; "
@@ -321,7 +321,7 @@ def after_correction(changed: Finding, others: Sequence[Finding]) -> list[Findin
         values = [one.value for one in lines if one is not line and one.units == line.units]
         if line.ratio and line.value is not None and len(values) == 1 and values[0]:
             ratio = f"{line.ratio[0].lower()}{line.ratio[1:]} now {line.value / values[0]:.2f}"
-    beside = "A line beside it was corrected by hand"
+    beside = "A related line was corrected by hand"
     return [outdated(one, "Corrected by hand" if one.corrected else beside, ratio) for one in lines]
 
 
@@ -349,9 +349,9 @@ def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str,
 def _angle(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
     found = geometry.angle(frame, *points)
     if found is None:
-        return "Angle", None, "", "there is no angle between these axes"
+        return "Angle", None, "", "no angle: the axes have different units"
     square = found.source is SpacingSource.NONE and frame.spacing.aspect == 1
-    return "Angle", found.value, found.units, "taking the pixels for square" if square else ""
+    return "Angle", found.value, found.units, "assuming square pixels" if square else ""
 
 
 def _box(frame: Frame, one: XY, other: XY) -> Box:

@@ -32,6 +32,9 @@ REPORT = "report"
 CACHE_BYTES = 256 * 2**20
 """Limit of memory for shapes on frames that are not shown; 40 masks of 512 x 512 take 10 MiB."""
 
+OPACITY = 0.35
+"""Opacity of fills unless the user has set another; outlines are always opaque."""
+
 _OVERLAY_COLOR = (255, 214, 10)
 
 ScaleKey = tuple[str, str]
@@ -50,12 +53,10 @@ class LayerStyle:
 
     Attributes:
         hidden: Numbers of the items that are not drawn.
-        opacity: Opacity of fills, 0 to 1; outlines are always opaque.
     """
 
     visible: bool = True
     hidden: frozenset[int] = frozenset()
-    opacity: float = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Layers:
         self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
         self._bytes = 0
         self._pending: set[Place] = set()
-        self.opacity = LayerStyle().opacity
+        self.opacity = OPACITY
         self._own: tuple[Frame, LayerEntry] | None = None
         self._laid: dict[ScaleKey, dict[str, Instance]] = {}
         self.changed: Signal[()] = Signal()
@@ -156,6 +157,11 @@ class Layers:
     def laid_over(self, over: ScaleKey) -> tuple[Instance, ...]:
         """Return the label volumes laid over the images with a scale key."""
         return tuple(self._laid.get(over, {}).values())
+
+    @property
+    def laid(self) -> frozenset[str]:
+        """The keys of all label volumes that are laid over images, shown or not."""
+        return frozenset(key for volumes in self._laid.values() for key in volumes)
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
@@ -262,7 +268,7 @@ class Layers:
 
     def style(self, key: str) -> LayerStyle:
         """Return the style in which a layer is drawn."""
-        return self._styles.get(key) or LayerStyle(opacity=self.opacity)
+        return self._styles.get(key) or LayerStyle()
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
@@ -289,6 +295,14 @@ class Layers:
         self._set_style(key, replace(style, visible=True, hidden=hidden))
         self._ask()
 
+    def set_laid_visible(self, visible: bool) -> None:
+        """Show or hide every label of every label volume laid over an image."""
+        for key in self.laid:
+            items = () if visible else self._layers[key].items
+            hidden = frozenset(item.number for item in items)
+            self._set_style(key, replace(self.style(key), visible=True, hidden=hidden))
+        self._ask()
+
     def show_only(self, key: str, item: int) -> None:
         """Show only one item of a layer and hide all others."""
         layer = next((entry.layer for entry in self.entries if entry.key == key), None)
@@ -304,9 +318,6 @@ class Layers:
     def set_opacity(self, opacity: float) -> None:
         """Set the opacity of all fills, 0 to 1, including fills in layers added later."""
         self.opacity = min(max(opacity, 0.0), 1.0)
-        self._styles = {
-            key: replace(style, opacity=self.opacity) for key, style in self._styles.items()
-        }
         self.changed.emit()
 
     def _set_style(self, key: str, style: LayerStyle) -> None:
@@ -355,7 +366,7 @@ class Layers:
             pixels = np.zeros((frame.rows, frame.columns), np.bool_)
             draw_overlay(pixels, overlay, True)
             shapes.append(Shape(number, Mask(pixels)))
-        layer = Layer(instance, "Overlays of the image", tuple(items))
+        layer = Layer(instance, "Image overlays", tuple(items))
         entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shapes)
         self._own = (frame, entry)
         return entry

@@ -268,6 +268,7 @@ class Pane:
 
     Attributes:
         path: The PNG file in the run's output folder.
+        tool: What people call the tool that made it.
         options: The tool's options: figsize, cmap.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
         instance: The image whose content the picture shows, for its patient and date; None if

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
@@ -27,9 +28,17 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All that one window has open and shows; `labels` have fixed colours (see `LabelColors`)."""
+    """All that one window has open and shows.
 
-    def __init__(self, labels: Sequence[str] = ()) -> None:
+    Args:
+        labels: Labels with fixed colours (see `LabelColors`).
+        titles: What people call the results of a tool, e.g. "Chest segmentation", by its name.
+    """
+
+    def __init__(
+        self, labels: Sequence[str] = (), titles: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._titles = titles
         self.studies = Studies()
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
@@ -52,6 +61,11 @@ class Workspace:
             for value in vars(model).values():
                 if isinstance(value, Signal):
                     value.clear()
+
+    def title_of(self, tool: str) -> str:
+        """Return what people call a tool's results; its name in words if that is not known."""
+        words = tool.replace("_", " ")
+        return self._titles.get(tool) or words[:1].upper() + words[1:]
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
         """Add the (possibly still partial) result of a scan and, if `show`, show its first object.
@@ -149,7 +163,7 @@ class Workspace:
         """Lay a label volume over the images with a scale key, or lift it, as an undoable step."""
         steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
         do, undo = reversed(steps) if lift else steps
-        verb = "Remove" if lift else "Lay over the image:"
+        verb = "Remove" if lift else "Overlay"
         self.commands.push(Command(f"{verb} {layer.title}", do, undo))
 
     def lift(self, key: str) -> None:
@@ -157,6 +171,12 @@ class Workspace:
         for entry in self.layers.entries:
             if entry.key == key and entry.layer is not None and self.acquired is not None:
                 self.lay(self.scale_key(self.acquired), entry.layer, lift=True)
+
+    def set_findings_visible(self, visible: bool) -> None:
+        """Show or hide all findings, and the labels of volumes laid over images."""
+        every = [item.finding.id for item in self.annotations.all()]
+        self.annotations.set_visible(every, visible)
+        self.layers.set_laid_visible(visible)
 
     def show_reformat(
         self, instance: Instance, index: int = 0, window: Window | None = None
@@ -292,7 +312,7 @@ class Workspace:
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
         """Add the findings from a tool call, and open its pictures in panes."""
-        self.annotations.add(findings, label=f"{tool}: {len(findings)} findings")
+        self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":
                 self.panes.show(self._pane(tool, artifact))
@@ -318,7 +338,7 @@ class Workspace:
             artifact.path,
             artifact.title or artifact.path.name,
             artifact.description,
-            tool,
+            self.title_of(tool),
             options,
             source
             or (known.sop_instance_uid if known else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
@@ -97,6 +99,15 @@ class Scene:
         self.canvas.close()
         self.background.close()
         self.canvas.deleteLater()
+
+
+def pixels_of(canvas: Canvas) -> NDArray[np.uint8] | None:
+    """The full-size pixels on the canvas, uint8 [rows, columns(, 3)]; None if some are missing."""
+    columns, rows = canvas.image_size
+    for patch in canvas.layer.patches:
+        if patch.level == 0 and patch.pixels.shape[:2] == (rows, columns):
+            return patch.pixels.astype(np.uint8)  # of a word its last byte
+    return None
 
 
 def move(view: QWidget, to: QPoint, button: Qt.MouseButton) -> None:

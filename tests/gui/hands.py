@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.settings.settings_dialog import SettingsDialog
+from app.views.settings.tools_page import ToolRuleList
 
 
 def click(button: QAbstractButton) -> None:
@@ -48,6 +49,13 @@ def retype(field: QWidget, text: str) -> None:
     edit.selectAll()
     QTest.keyClick(edit, Qt.Key.Key_Delete)
     QTest.keyClicks(edit, text)
+
+
+def rule_text(tools: ToolRuleList, name: str) -> str:
+    """The words for a tool's rule in the list."""
+    items = map(tools.list.topLevelItem, range(tools.list.topLevelItemCount()))
+    role = Qt.ItemDataRole.UserRole
+    return next(item.text(2) for item in items if item is not None and item.data(0, role) == name)
 
 
 def choose(box: QComboBox, text: str) -> None:

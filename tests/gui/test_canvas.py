@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
 from app.imaging.types import Lut, Orientation, Spacing, SpacingSource, Voi, Window
-from tests.gui.canvas_scene import LEFT, MIDDLE, RIGHT, Scene, move
+from tests.gui.canvas_scene import LEFT, MIDDLE, RIGHT, Scene, move, pixels_of
 from tests.gui.viewer_support import (
     found,
     frame,
@@ -82,9 +82,9 @@ def test_drag_to_the_right_widens_the_window_and_down_raises_its_centre(scene: S
 
 def test_drag_down_darkens_a_monochrome2_image(scene: Scene):
     scene.show()
-    before = float(scene.canvas.layer.pixels.mean())
+    before = float(pixels_of(scene.canvas).mean())
     scene.drag(LEFT, QPoint(200, 150), (0, 120))
-    assert float(scene.canvas.layer.pixels.mean()) < before
+    assert float(pixels_of(scene.canvas).mean()) < before
 
 
 def test_window_sensitivity_follows_the_value_range(scene: Scene):
@@ -143,9 +143,9 @@ def test_wheel_zooms_a_single_image_at_the_cursor(scene: Scene):
 
 def test_keys_invert_fit_and_show_one_to_one(scene: Scene):
     scene.show()
-    before = scene.canvas.layer.pixels.copy()
+    before = pixels_of(scene.canvas).copy()
     scene.key(Qt.Key.Key_I)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, 255 - before)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), 255 - before)
     assert "INVERTED" in " ".join(scene.canvas.overlay.corners.bottom_left)
     scene.key(Qt.Key.Key_1)
     assert scene.canvas.zoom == pytest.approx(1.0)
@@ -156,12 +156,12 @@ def test_keys_invert_fit_and_show_one_to_one(scene: Scene):
 
 def test_reset_brings_back_window_polarity_and_view(scene: Scene):
     scene.show()
-    before = scene.canvas.layer.pixels.copy()
+    before = pixels_of(scene.canvas).copy()
     scene.drag(LEFT, QPoint(200, 150), (90, 60))
     scene.key(Qt.Key.Key_I)
     scene.canvas.set_zoom(9.0)
     scene.key(Qt.Key.Key_R)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, before)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), before)
     assert scene.canvas.shown_window == Window(500, 1000, explanation="SOFT")
     assert scene.canvas.box.viewRect().left() <= -0.5 + 1e-6
 
@@ -252,7 +252,7 @@ def test_another_patients_image_never_stays_under_the_new_name(scene: Scene):
     other = instance("9.9", PatientName="Roe^Rick")
     scene.workspace.add(found(study(other, uid="t")))
     assert scene.canvas.picture is None
-    assert scene.canvas.layer.pixels is None
+    assert pixels_of(scene.canvas) is None
     assert scene.canvas.overlay.corners.top_left == ()
     scene.decoder.answer()
     scene.settle()
@@ -313,7 +313,7 @@ def test_an_error_is_shown_instead_of_an_older_image(scene: Scene):
     scene.workspace.viewport.show(instance("2"))
     scene.wait_until(lambda: scene.canvas.error)
     assert "cut off" in scene.canvas.error
-    assert scene.canvas.layer.pixels is None
+    assert pixels_of(scene.canvas) is None
 
 
 def test_a_voi_lut_is_named_and_a_drag_leaves_it_for_a_window(scene: Scene):
@@ -324,13 +324,13 @@ def test_a_voi_lut_is_named_and_a_drag_leaves_it_for_a_window(scene: Scene):
     assert "VOI LUT: NORMAL" in scene.canvas.overlay.corners.bottom_left
     stored = scene.canvas.frame.stored.clip(0, 1000)
     expected = np.floor(ramp[stored] / 1023 * 255 + 0.5)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), expected)
     presets = {window.explanation: window for window in scene.canvas.picture.presets}
     scene.canvas.set_window(presets["TURNED"])
     scene.settle()
     assert "VOI LUT: TURNED" in scene.canvas.overlay.corners.bottom_left
     expected = np.floor((1000 - stored) / 1023 * 255 + 0.5)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), expected)
     scene.drag(LEFT, QPoint(200, 150), (90, 0))
     assert scene.canvas.shown_window.lut == -1
     assert scene.canvas.shown_window.width > 1000

@@ -66,15 +66,17 @@ def test_an_ai_line_is_corrected_by_its_handle_and_measured_anew(scene: Scene):
     assert made.value == pytest.approx(30, rel=0.02)
     assert made.units == "mm (patient)"
     assert (made.score, made.approximate) == (None, False)
-    assert wording.maker_text(made) == "ratio 1.0 · net-1 · corrected by hand"
+    title_of = scene.workspace.title_of
+    assert wording.maker_text(made, title_of) == "Ratio · corrected by hand"
+    assert wording.maker_details(made) == "ratio 1.0 · net-1"
     # The ratio is 30 to 40 mm, and the one of before is struck out.
     assert made.description == (
         "Corrected by hand: cardiothoracic ratio now 0.75. "
-        f"Outdated, the outline was changed: {heart.description}"
+        f"Outdated since the outline was edited: {heart.description}"
     )
     assert by_label(scene)["Thorax width"].description == (
-        "A line beside it was corrected by hand: cardiothoracic ratio now 0.75. "
-        f"Outdated, the outline was changed: {thorax.description}"
+        "A related line was corrected by hand: cardiothoracic ratio now 0.75. "
+        f"Outdated since the outline was edited: {thorax.description}"
     )
     # Still an AI result, and not drawn by hand.
     assert "AI results: not for diagnosis" in scene.canvas.overlay.corners.warning
@@ -158,7 +160,7 @@ def test_a_long_outline_is_pulled_by_its_nearest_stretch(scene: Scene):
     x, y = after.T
     area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2 * 0.25 / 100
     assert made.description.startswith(f"Corrected by hand: area {area:.1f} cm² (patient)")
-    assert made.description.endswith("Outdated, the outline was changed: Area 4.9 cm2.")
+    assert made.description.endswith("Outdated since the outline was edited: Area 4.9 cm2.")
     scene.workspace.commands.undo()
     assert by_label(scene)["Organ"] == outline
 
@@ -196,12 +198,12 @@ def test_a_mask_is_painted_and_erased_with_the_brush(scene: Scene):
     count = int(pixels.sum())
     assert made.description == (
         f"Corrected by hand: area {count * 0.25 / 100:.1f} cm² (patient), {count:,} px. "
-        "Outdated, the outline was changed: Heart: 1.0 cm² (400 px)."
+        "Outdated since the outline was edited: Heart: 1.0 cm² (400 px)."
     )
     assert scene.workspace.viewport.display.window is None
     # What was computed from the heart's outline is of before.
     assert by_label(scene)["Heart width"].description.startswith(
-        "Heart was corrected by hand. Outdated, the outline was changed: "
+        "Heart was corrected by hand. Outdated since the outline was edited: "
     )
     # Shift erases.
     view = scene.canvas.viewport()

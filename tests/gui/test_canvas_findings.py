@@ -70,13 +70,13 @@ def test_a_finding_is_drawn_on_no_other_image(scene: Scene):
     assert len(scene.canvas.annotation_items()) == 1
 
 
-def test_ai_results_are_marked_with_tool_and_model(scene: Scene):
+def test_ai_results_are_marked_with_their_tool(scene: Scene):
     scene.show()
     scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
     scene.settle()
     assert scene.canvas.overlay.corners.warning == (
         "AI results: not for diagnosis",
-        "finder 1.0 · net-1",
+        "Finder",
     )
 
 

@@ -12,9 +12,8 @@ from PySide6.QtGui import QColor
 from app.imaging.findings import Finding, Heatmap
 from app.imaging.types import ImageRef
 from app.views.canvas import heatmap_legend
-from app.views.canvas.annotated_render import render_annotated
 from tests.gui.canvas_scene import Scene
-from tests.gui.viewer_support import finding, frame, instance
+from tests.gui.viewer_support import finding
 
 pytestmark = pytest.mark.gui
 
@@ -78,22 +77,6 @@ def test_of_several_maps_the_selected_one_is_seen_and_the_legend_says_which(scen
     assert legend is not None
     assert legend.title == "Heatmap: Effusion"
     assert legend.note.startswith("1 of 2")
-
-
-def test_an_export_has_the_map_and_its_legend(qapp: object):
-    shown = frame()
-    made = heat(shown.ref, "Effusion")
-    without = render_annotated(shown, instance())
-    with_map = render_annotated(shown, instance(), findings=[made])
-    assert (without[12:28, 55:85] != with_map[12:28, 55:85]).any()
-    large = frame(stored=np.full((600, 600), 500, np.int16))
-    values = np.zeros((600, 600), np.float32)
-    values[100, 100] = 1
-    only = finding(large.ref, Heatmap(values), "Effusion")
-    changed = render_annotated(large, instance(), findings=[only]) != render_annotated(
-        large, instance()
-    )
-    assert changed[520:580, 220:380].any(), "the legend, at the bottom"
 
 
 def test_the_legend_keeps_clear_of_corner_text_in_a_narrow_view(scene: Scene):

@@ -148,7 +148,7 @@ def test_a_box_says_its_size_in_mm_and_what_is_in_it(scene: Scene):
     mean = f"mean {kept.mean():.1f}, SD {kept.std():.1f} HU"
     assert scene.canvas.overlay.chips[0].chip.text == f"{size} · {mean}"
     assert made.description.startswith(
-        f"{size} · {mean}; {kept.min():.1f} to {kept.max():.1f} HU, padding or shutter left out; "
+        f"{size} · {mean}; {kept.min():.1f} to {kept.max():.1f} HU, without padding or shutter; "
         f"area {width * height:.1f} mm²; "
     )
     assert " px from x " in made.description

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,16 +11,15 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, Polyline, Provenance
+from app.imaging.findings import Box, Polyline
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.canvas import orientation
 from app.views.canvas.annotated_render import render_annotated
-from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
-from tests.gui.viewer_support import finding, found, frame, instance, study
+from tests.gui.viewer_support import finding, found, frame, instance, line_layer, study
 
 pytestmark = pytest.mark.gui
 
@@ -196,14 +194,14 @@ def test_panning_moves_what_is_seen_with_the_mouse(scene: Scene):
     assert (after - before).y() == pytest.approx(30, abs=1)
 
 
-def test_an_export_is_turned_with_its_findings(qapp: QApplication):
+def test_an_export_is_turned_with_its_layers(qapp: QApplication):
     base = frame(stored=np.arange(100 * 90, dtype=np.int16).reshape(100, 90))
     display = Display(flip_h=True, quarter_turns=1)
     plain = render_annotated(base, instance(size=(100, 90)), turn=display)
     expected = np.rot90(np.fliplr(pipeline.render(base)), -1)
     np.testing.assert_array_equal(plain, np.repeat(expected[..., None], 3, axis=2))
-    line = finding(base.ref, Polyline(((20, 10), (20, 60))), label="")
-    drawn = render_annotated(base, instance(size=(100, 90)), findings=[line], turn=display)
+    layers = [line_layer((20, 10), (20, 60))]
+    drawn = render_annotated(base, instance(size=(100, 90)), turn=display, layers=layers)
     changed = np.argwhere((drawn != plain).any(axis=2))
     ends = [oracle(display, 20, y, 90, 100) for y in (10, 60)]
     xs, ys = sorted(x for x, _ in ends), sorted(y for _, y in ends)
@@ -236,9 +234,8 @@ def test_an_export_has_the_true_shape_as_the_canvas_has(
     across = np.count_nonzero(bright[row, :, 0] > 128)
     down = np.count_nonzero(bright[:, column, 0] > 128)
     assert down == pytest.approx(across, rel=0.12)
-    line = finding(base.ref, Polyline(((40, 10), (40, 80))), label="")
-    line = replace(line, provenance=Provenance(drawing.RULER, "", "", "", "", ""))
-    drawn = render_annotated(base, image, Window(500, 2), findings=[line], turn=display)
+    layers = [line_layer((40, 10), (40, 80))]
+    drawn = render_annotated(base, image, Window(500, 2), turn=display, layers=layers)
     changed = np.argwhere((drawn != bright).any(axis=2))
     middle = (changed.min(axis=0) + changed.max(axis=0)) / 2
     assert middle == pytest.approx((row, column), abs=2)

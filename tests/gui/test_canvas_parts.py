@@ -11,7 +11,6 @@ from PIL import Image
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, Mask, Polyline
 from app.imaging.pixels import pipeline
 from app.imaging.types import OverlayPlane, Spacing, SpacingSource, VoiFunction, Window
 from app.views import wording
@@ -21,7 +20,7 @@ from app.views.canvas.image_layer import pyramid
 from app.views.canvas.label_chips import Chip
 from app.views.canvas.mouse_gestures import dragged_window
 from app.views.canvas.pane import read_picture
-from tests.gui.viewer_support import finding, frame, instance
+from tests.gui.viewer_support import frame, instance, line_layer
 
 pytestmark = pytest.mark.gui
 
@@ -144,26 +143,11 @@ def test_a_pane_s_picture_is_coloured_only_when_grey(qapp: QApplication, tmp_pat
 # Export
 
 
-def test_an_export_without_text_or_findings_is_the_rendered_image(qapp: QApplication):
+def test_an_export_without_text_or_layers_is_the_rendered_image(qapp: QApplication):
     tiny = frame(stored=np.arange(100 * 90, dtype=np.int16).reshape(100, 90))
     exported = render_annotated(tiny, instance(size=(100, 90)))
     expected = pipeline.render(tiny)
     np.testing.assert_array_equal(exported, np.repeat(expected[..., None], 3, axis=2))
-
-
-def test_an_export_draws_its_own_findings_only(qapp: QApplication):
-    base = frame(stored=np.zeros((400, 500), np.int16))
-    other = frame("9.9")
-    area = np.zeros((400, 500), bool)
-    area[150:250, 150:250] = True
-    own = [finding(base.ref, Mask(area)), finding(base.ref, Polyline(((300, 200), (400, 200))))]
-    plain = render_annotated(base, instance())
-    drawn = render_annotated(base, instance(), findings=own)
-    foreign = render_annotated(base, instance(), findings=[finding(other.ref, Box(9, 9, 90, 90))])
-    assert drawn.shape == (400, 500, 3)
-    assert (drawn[200, 200] != plain[200, 200]).any()
-    assert (drawn[200, 350] != plain[200, 350]).any()
-    np.testing.assert_array_equal(foreign, plain)
 
 
 def test_an_export_draws_the_file_s_own_overlays(qapp: QApplication):
@@ -176,8 +160,8 @@ def test_an_export_draws_the_file_s_own_overlays(qapp: QApplication):
 
 def test_an_exported_line_lies_on_its_pixels(qapp: QApplication):
     base = frame(stored=np.zeros((100, 100), np.int16))
-    line = finding(base.ref, Polyline(((20, 50), (80, 50))), label="")
-    drawn = render_annotated(base, instance(), findings=[line]).sum(axis=2)
+    drawn = render_annotated(base, instance(), layers=[line_layer((20, 50), (80, 50))])
+    drawn = drawn.sum(axis=2)
     column = drawn[:, 50].astype(float)
     middle = float((np.arange(100) * column).sum() / column.sum())
     assert math.isclose(middle, 50.0, abs_tol=0.3)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolButton
 
 from app.errors import FileProblem
 from app.imaging.pixels.windows import AUTO
@@ -253,13 +253,14 @@ def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):
     stack.planes.choose(Plane.CORONAL)
     assert stack.planes.wanted is Plane.CORONAL
     assert stack.canvas.picture.job.instance is stack.images[1]
-    stack.wait_until(stack.planes.banner.isVisible)
+    stack.wait_until(stack.planes.progress.isVisible)
     stack.stack_decoder.progress(3, 6)
-    stack.wait_until(lambda: "3 of 6" in stack.planes.banner.text.text())
-    QTest.mouseClick(stack.planes.banner.cancel_button, LEFT)
+    stack.wait_until(lambda: "3 of 6" in stack.planes.progress.text.text())
+    (cancel,) = stack.planes.progress.findChildren(QToolButton)
+    QTest.mouseClick(cancel, LEFT)
     assert stack.stack_decoder.volumes[-1].cancelled()
     stack.settle()
-    assert not stack.planes.banner.isVisible()
+    assert not stack.planes.progress.isVisible()
     assert stack.planes.wanted is Plane.ACQUIRED
     assert stack.canvas.picture.job.instance is stack.images[1]
     assert stack.told == []

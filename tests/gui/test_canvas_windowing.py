@@ -19,7 +19,7 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Lut, Shutter, Voi, VoiFunction, Window
 from app.views.canvas.image_layer import Patch
 from app.views.canvas.rendering import Picture
-from tests.gui.canvas_scene import LEFT, Scene, move
+from tests.gui.canvas_scene import LEFT, Scene, move, pixels_of
 
 pytestmark = pytest.mark.gui
 
@@ -198,7 +198,7 @@ def test_all_of_an_image_of_common_size_is_there_after_a_drag(scene: Scene):
     scene.drag(LEFT, QPoint(200, 150), (40, 20))
     rested(scene)
     window = scene.canvas.shown_window
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, rendered(scene, window))
+    np.testing.assert_array_equal(pixels_of(scene.canvas), rendered(scene, window))
 
 
 def test_of_a_huge_image_no_more_is_windowed_than_is_worth_it(scene: Scene):
@@ -307,11 +307,11 @@ def test_frames_that_are_windowed_whole_look_as_render_gives_them(
     show(scene, **{"voi": Voi()} | changes)
     assert picture(scene).complete
     expected = rendered(scene)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), expected)
     scene.canvas.toggle_invert()
     scene.settle()
     expected = rendered(scene, invert=True)
-    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    np.testing.assert_array_equal(pixels_of(scene.canvas), expected)
 
 
 class Paints(QObject):

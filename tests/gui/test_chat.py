@@ -11,13 +11,14 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.agent.events import (
     ApprovalRequested,
     PlanUpdated,
     RunFailed,
     RunFinished,
+    RunStarted,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -29,6 +30,7 @@ from app.imaging.types import Instance
 from app.tools.api import Artifact
 from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
+from app.views.text_view import TextView
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
@@ -82,7 +84,7 @@ def test_one_card_a_call_with_arguments_progress_duration_and_result(
     card = chat.run.cards["c1"]
     assert card.progress_text.full == "Outlining"
     assert card.running
-    wait_until(lambda: card.duration_text.endswith(" s"))
+    wait_until(lambda: card._duration.text().endswith(" s"))
     details = card._details
     QTest.mouseClick(details.button("Details"), LEFT)
     shown = details.view("Details")
@@ -101,11 +103,15 @@ def test_one_card_a_call_with_arguments_progress_duration_and_result(
         duration_s=1.26,
     )
     wait_until(lambda: not card.running)
-    assert card.duration_text == "1.3 s"
+    assert card._duration.text() == "1.3 s"
     assert card.summary is not None
     assert card.summary.plain() == "The heart was outlined."
-    assert card.table is not None
-    assert "Heart\t1\u2009234\t0.87" in card.table.as_text()
+    QTest.mouseClick(details.button("Figures"), LEFT)
+    figures = details.view("Figures")
+    assert figures is not None
+    row = figures.plain().splitlines()[1]
+    assert row.startswith("Heart")
+    assert [part.strip() for part in row.split("  ") if part.strip()][1:] == ["1\u2009234", "0.87"]
     wait_until(lambda: card.thumbnails[0].image is not None)
     QTest.mouseClick(details.button("Result"), LEFT)
     result = details.view("Result")
@@ -180,6 +186,56 @@ def test_a_warning_that_ends_the_summary_is_on_the_card_once(chat: Chat, wait_un
     assert card.warning.plain() == "⚠ rotated\n⚠ supine"
 
 
+def test_a_card_shows_no_figure_that_the_offline_answer_says(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="cardiothoracic_ratio", arguments={})
+    warned = ["unstable: the ratio varies by 0.07", "the scale is that of the detector"]
+    width = finding("Heart width", value=1794.0, units="px", call_id="c")
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="cardiothoracic_ratio", status="ok", summary="Ratio about 0.50.",
+        output={"ratio": 0.5, "warnings": warned}, findings=[width], evidence=1,
+    )  # fmt: skip
+    wait_until(lambda: chat.run.cards and chat.run.cards["c"].chips)
+    card = chat.run.cards["c"]
+
+    def read() -> str:
+        chips = [chip.text() for chip in card.chips if chip.isVisible()]
+        labels = [part.text() for part in card.findChildren(QLabel) if part.isVisible()]
+        views = [part.plain() for part in card.findChildren(TextView) if part.isVisible()]
+        return "\n".join([*chips, *labels, *views])
+
+    wait_until(lambda: "about 0.50" in read())
+    assert "1794 px" in read()
+    answer = "**Ratio about 0.50**, varies by 0.07 [1]. Heart 1,794 px [1]."
+    chat.runner.say(RunFinished, answer=answer, cited=[1])
+    wait_until(lambda: chat.run.ended and "0.50" not in read())
+    assert not any(figure in read() for figure in ("0.5", "0.07", "1794"))
+    assert "the scale is that of the detector" in read()
+    assert "Heart width" in read()
+    chat.workspace.annotations.add([width])
+    chat.workspace.annotations.put(width, "Move")
+    assert "1794" not in read()
+    card._details.toggle("Summary")
+    assert "about 0.50" in read()
+
+
+def test_a_card_keeps_its_figures_beside_the_words_of_a_language_model(
+    chat: Chat, wait_until: Wait
+):
+    ask(chat, wait_until)
+    chat.runner.say(RunStarted, thread_id="t", question="q", model="gpt")
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    chat.runner.say(
+        ToolFinished, call_id="c", tool="t", status="ok", summary="Ratio 0.50.", evidence=1
+    )
+    chat.runner.say(RunFinished, answer="The ratio is 0.50 [1].", cited=[1])
+    wait_until(lambda: chat.run.ended)
+    summary = chat.run.cards["c"].summary
+    assert summary is not None
+    assert summary.isVisible()
+
+
 def test_a_picture_that_cannot_be_read_leaves_the_card_whole(
     chat: Chat, wait_until: Wait, tmp_path: Path
 ):
@@ -236,7 +292,7 @@ def test_stop_shows_that_it_stops_and_that_it_has_stopped(chat: Chat, wait_until
     assert not chat.dock.composer.stop.isHidden()
     began = time.perf_counter()
     QTest.mouseClick(chat.dock.composer.stop, LEFT)
-    assert chat.run.state_text == "Stopping…"
+    assert chat.run.activity.text == "Stopping…"
     assert not chat.dock.composer.stop.isEnabled()
     chat.runner.obeys = True
     chat.runner.cancel("run-1")
@@ -253,9 +309,9 @@ def test_queued_questions_are_seen_kept_in_order_and_can_be_removed(chat: Chat, 
     for text in ("two", "three", "four"):
         chat.dock.submit(text)
     pending = chat.dock.pending
-    assert len(pending.numbers) == 3
+    assert len(pending._numbers) == 3
     assert not pending.isHidden()
-    chat.dock.pending.removed.emit(pending.numbers[1])
+    chat.dock.pending.removed.emit(pending._numbers[1])
     assert [item.text for item in chat.agent.pending] == ["two", "four"]
     for answer in ("1", "2", "4"):
         done = len([run for run in chat.dock.conversation.runs if run.ended])

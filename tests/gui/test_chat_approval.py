@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunCancelled, ToolStarted
 from app.agent.request import Decision
-from app.views.chat.approval import ApprovalCard
-from app.views.chat.arguments import argument_lines
+from app.views.chat.approval import _CODES, ApprovalCard, _argument_text
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
 
@@ -56,8 +56,12 @@ def approval(chat: Chat, key: str = "a1") -> ApprovalCard:
     return card
 
 
+def says(card: ApprovalCard, text: str) -> bool:
+    return text in [part.text() for part in card.findChildren(QLabel) if part.isVisible()]
+
+
 def shown(arguments: dict[str, Any]) -> str:
-    return "\n".join("  " * line.level + line.text for line in argument_lines(arguments))
+    return _argument_text(arguments)[0]
 
 
 # -- what is shown
@@ -69,17 +73,22 @@ def test_the_exact_arguments_are_a_list_of_keys_and_values(chat: Chat, wait_unti
     assert card.tool.full == "Export report · export_report"
     assert card.arguments is not None
     assert card.arguments.plain().splitlines() == [
-        'path: "C:\\reports\\lungs.pdf"',
-        "pages: [1, 2]",
-        "options:",
-        "dpi: 300",
-        "colour: false",
-        "title: null",
-        "text: (text of 2 lines)",
-        "│ Both lungs are clear.",
-        "│ path: elsewhere",
+        "{",
+        '  "path": "C:\\\\reports\\\\lungs.pdf",',
+        '  "pages": [',
+        "    1,",
+        "    2",
+        "  ],",
+        '  "options": {',
+        '    "dpi": 300,',
+        '    "colour": false,',
+        '    "title": null',
+        "  },",
+        '  "text": "Both lungs are clear.\\npath: elsewhere"',
+        "}",
     ]
-    assert not card.arguments.hidden
+    assert json.loads(card.arguments.plain()) == ARGUMENTS
+    assert not says(card, _CODES)
 
 
 @pytest.mark.parametrize(
@@ -92,20 +101,21 @@ def test_the_exact_arguments_are_a_list_of_keys_and_values(chat: Chat, wait_unti
         ("a\u00a0b\u3164", r'"a\u00a0b\u3164"'),
         ("pay\ufe0f\u034f\u17b4\ufffc", r'"pay\ufe0f\u034f\u17b4\ufffc"'),
         ("\ud800", r'"\ud800"'),
-        ("\U000e0041", r'"\U000e0041"'),
+        ("\U000e0041", r'"\udb40\udc41"'),
         ("<b>bold</b>&amp;", '"<b>bold</b>&amp;"'),
-        (["\u202e"], r'["\u202e"]'),
-        ("one\n\u2028two", "(text of 2 lines)\n  │ one\n  │ \\u2028two"),
+        ("one\n\u2028two", r'"one\n\u2028two"'),
     ],
 )
 def test_what_cannot_be_seen_is_written_as_its_code(value: Any, text: str):
-    assert shown({"v": value}) == f"v: {text}"
+    assert shown({"v": value}) == f'{{\n  "v": {text}\n}}'
+    assert json.loads(shown({"v": value})) == {"v": value}
 
 
 def test_a_key_cannot_pass_for_another():
-    lines = shown({"path": 1, "p\u0430th": 2, "path\u200b": 3, "path: 4\nx": 5, "│": 6})
-    assert lines.splitlines() == [
-        "path: 1", r'"p\u0430th": 2', r'"path\u200b": 3', r'"path: 4\nx": 5', r'"\u2502": 6',
+    lines = shown({"path": 1, "p\u0430th": 2, "path\u200b": 3, 'x": 4\n"y': {"\u0430": "\u0430"}})
+    assert [line.strip() for line in lines.splitlines()][1:-2] == [
+        '"path": 1,', r'"p\u0430th": 2,', r'"path\u200b": 3,', r'"x\": 4\n\"y": {',
+        '"\\u0430": "\u0430"',
     ]  # fmt: skip
 
 
@@ -113,19 +123,18 @@ def test_deep_and_large_arguments_are_whole():
     deep: Any = "end"
     for _ in range(60):
         deep = {"k": [deep]}
-    assert shown({"v": deep}).count("k") == 60
-    many = {f"k{index}": list(range(50)) for index in range(40)}
-    assert shown(many).count("\n") == 40 * 51 - 1
+    many = {"v": deep} | {f"k{index}": list(range(50)) for index in range(40)}
+    assert json.loads(shown(many)) == many
 
 
 def test_hidden_characters_are_told_of(chat: Chat, wait_until: Wait):
     card = request(chat, wait_until, arguments={"path": "x\u202ey"})
     assert card.arguments is not None
-    assert card.arguments.plain() == 'path: "x\\u202ey"'
-    assert card._hidden.isVisible()
+    assert r'"path": "x\u202ey"' in card.arguments.plain()
+    assert says(card, _CODES)
     chat.runner.finish()
     wait_until(chat.dock.is_idle)
-    assert not request(chat, wait_until, arguments={"path": "xy"})._hidden.isVisible()
+    assert not says(request(chat, wait_until, arguments={"path": "xy"}), _CODES)
 
 
 def test_a_megabyte_is_shown_whole_before_it_can_be_allowed(
@@ -147,7 +156,7 @@ def test_a_megabyte_is_shown_whole_before_it_can_be_allowed(
     assert heartbeat.computed_ms < 50
     flat = view.plain().replace("\n", "")
     assert "x y" * 100_000 in flat
-    assert flat.count("│ line") == 3_000
+    assert flat.count(r"line\n") == 3_000
     assert flat.count(r"\u202e") == 3_000
     assert view.height() <= 240
     assert view.verticalScrollBar().maximum() > 0
@@ -165,45 +174,25 @@ def test_html_in_a_request_shows_literally(chat: Chat, wait_until: Wait):
     assert card.effect.text() == evil
     assert card.tool.full.endswith(evil)
     assert card.arguments is not None
-    assert card.arguments.plain() == f'"{evil}": "{evil}"'
+    assert f'"{evil}": "{evil}"' in card.arguments.plain()
 
 
 def test_what_a_call_would_really_reach_stands_out(chat: Chat, wait_until: Wait):
     touches = [
-        {"what": "writes", "argument": "path", "shown": "/srv/out/a\u202eb.pdf", "note": "A link."},
+        {
+            "what": "writes",
+            "argument": "path",
+            "shown": "/srv/out/a\\u202eb.pdf",
+            "note": "A link.",
+        },
         {"what": "sends to", "argument": "url", "shown": "10.0.0.7:80", "note": ""},
     ]
     card = request(chat, wait_until, touches=touches)
     first, second = card.touched
     assert first.place.plain() == "/srv/out/a\\u202eb.pdf"
     assert second.place.plain() == "10.0.0.7:80"
-    said = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
-    assert "Writes (path)" in said
-    assert "Sends to (url)" in said
-    assert "A link." in said
-
-
-@pytest.mark.parametrize(
-    ("value", "places"),
-    [
-        ("/srv/my scans/a b.pdf", ["/srv/my scans/a b.pdf"]),
-        ("C:\\reports\\a.pdf", ["C:\\reports\\a.pdf"]),
-        ("\\\\server\\share", ["\\\\server\\share"]),
-        ("report.pdf", ["report.pdf"]),
-        ("my reports/a b.pdf", ["my reports/a b.pdf"]),
-        ("pacs.example.org", ["pacs.example.org"]),
-        ("put it into ../x and ~/y", ["../x", "~/y"]),
-        ("ask https://a.example/b or 10.0.0.1:80", ["https://a.example/b", "10.0.0.1:80"]),
-        ("mail to a@b.example now", ["a@b.example"]),
-        ("3/4 of the lung, 1.2.840.10008.5", []),
-        ("Both lungs are clear.", []),
-    ],
-)
-def test_paths_and_hosts_in_the_arguments_are_marked(value: str, places: list[str]):
-    (line,) = argument_lines({"v": value})
-    parts = list(line.parts())
-    assert [part.text for part in parts if part.place] == places
-    assert "".join(part.text for part in parts) == f'"{value}"'
+    for text in ("Writes (path)", "Sends to (url)", "A link."):
+        assert says(card, text)
 
 
 # -- answers

@@ -112,7 +112,7 @@ def test_the_pictures_are_the_files_that_would_be_sent(
         raw = np.asarray(widget.sent.image.constBits()).reshape(300, 400, 4)[..., 0]
         rows, columns = np.indices((300, 400))
         assert np.array_equal(raw, (rows * int(item.picture.image_id[-1]) + columns) % 256)
-        assert widget.risk == RISK
+        assert widget.risk.text() == RISK
         assert widget.button.accessibleName() == f"{item.picture.image_id} as it would be sent: " \
             "enlarge"  # fmt: skip
 

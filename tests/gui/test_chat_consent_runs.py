@@ -64,8 +64,8 @@ class Rig:
 
     def _mark(self, event: RunEvent) -> None:
         self.mark.follow(event)
-        if self.mark.says not in self.marked[-1:]:
-            self.marked.append(self.mark.says)
+        if self.mark.text().strip() not in self.marked[-1:]:
+            self.marked.append(self.mark.text().strip())
 
     def close(self) -> None:
         self.mark.deleteLater()

@@ -84,7 +84,8 @@ def test_a_selection_on_the_canvas_lights_up_the_chip(chat: Chat, wait_until: Wa
 
 def test_chips_have_the_colours_of_the_canvas(chat: Chat, wait_until: Wait):
     chips = run_with(chat, wait_until, [finding("Right Lung"), finding("Heart")], "x")
-    assert [chip._tint for chip in chips] == [THEME.annotation[0], THEME.annotation[2]]
+    dots = [chip.icon().pixmap(8, 8).toImage().pixelColor(4, 4).name() for chip in chips]
+    assert dots == [THEME.annotation[0], THEME.annotation[2]]
 
 
 def test_the_sentence_that_names_a_finding_leads_to_it(chat: Chat, wait_until: Wait):

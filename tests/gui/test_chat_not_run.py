@@ -55,7 +55,7 @@ def says_not_run(card: ToolCard) -> None:
     assert card.reason.plain() == SHOWN
     assert card.property("state") == "refused"
     assert card.accessibleName() == "Tool call: Score chest findings, Not run"
-    assert not card.duration_text
+    assert not card._duration.text()
 
 
 def test_a_call_that_rules_refused_is_no_failure(chat: Chat, wait_until: Wait):

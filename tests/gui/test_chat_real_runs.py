@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_denied_with_a_reason_then_allowed_then_not_asked_again(make: Make, wait
         first = next(iter(rig.run.approvals.values()))
         assert isinstance(first, ApprovalCard)
         assert first.arguments is not None
-        assert first.arguments.plain() == 'path: "a.pdf"'
+        assert json.loads(first.arguments.plain()) == {"path": "a.pdf"}
         QTest.keyClicks(first.reason, "not there")
         QTest.keyClick(first.reason, Qt.Key.Key_Return)
         wait_until(lambda: len(rig.run.approvals) == 2)
@@ -183,7 +184,7 @@ def test_stop_after_this_tool_keeps_its_result(make: Make, wait_until: Wait):
         wait_until(lambda: started.is_set() and rig.run.cards)
         modifier = Qt.KeyboardModifier.ShiftModifier
         QTest.keyClick(rig.dock.composer.edit, Qt.Key.Key_Escape, modifier)
-        assert rig.run.state_text == "Stopping after this tool…"
+        assert rig.run.activity.text == "Stopping after this tool…"
         go_on.set()
         wait_until(lambda: rig.run.ended)
         assert rig.run.ended == "run_cancelled"

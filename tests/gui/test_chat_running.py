@@ -24,7 +24,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.llm.endpoint import WAITING_NOTE
-from app.views.chat.run_view import NoteLine, RetryLine
+from app.views.chat.run_view import NoteLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
 
@@ -88,7 +88,7 @@ def test_open_thinking_grows_while_it_streams(chat: Chat, wait_until: Wait):
     view = chat.run.thoughts[0].view
     assert view is not None
     wait_until(lambda: view.plain() == "one two")
-    wait_until(lambda: chat.run.thoughts[0].time_text == "1 s")
+    wait_until(lambda: chat.run.thoughts[0]._time.text() == "1 s")
 
 
 def test_each_turn_has_its_own_thinking(chat: Chat, wait_until: Wait):
@@ -132,9 +132,8 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
         WAITING_NOTE,
     ):
         chat.runner.say(Noted, text=text, passing=True)
-        wait_until(lambda text=text: chat.run.note and chat.run.note.text == text)
-        assert order(chat) == ["UserBubble", "NoteLine", "ActivityBar"]
-        assert chat.run.state_text == "Waiting…"  # beside a bar that moves
+        wait_until(lambda text=text: chat.run.activity.text == text)  # beside a bar that moves
+        assert order(chat) == ["UserBubble", "ActivityBar"]
     chat.runner.say(TextDelta, text="Hello.")
     wait_until(lambda: order(chat) == ["UserBubble", "AnswerView"])
     chat.runner.finish("Hello.")
@@ -145,8 +144,8 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
 def test_a_notice_that_holds_stays_and_the_run_is_seen_to_go_on(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     chat.runner.say(Noted, text="Older <i>results</i> were shortened.")
-    wait_until(lambda: chat.run.note)
-    assert chat.run.state_text == "Thinking…"
+    wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "ActivityBar"])
+    assert chat.run.activity.text == "Thinking…"
     chat.runner.say(Noted, text=WAITING_NOTE, passing=True)
     chat.runner.finish("Hello.")
     wait_until(lambda: chat.run.ended)
@@ -158,8 +157,8 @@ def test_what_a_notice_says_does_not_decide_whether_it_stays(chat: Chat, wait_un
     kept = "No file while waiting, loading, starting…"
     chat.runner.say(Noted, text="Reading.", passing=True)
     chat.runner.say(Noted, text=kept)
-    wait_until(lambda: chat.run.note and chat.run.note.text == kept)
-    assert chat.run.state_text == "Thinking…"
+    wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "ActivityBar"])
+    assert chat.run.activity.text == "Thinking…"
     chat.runner.say(Noted, text="Reading once more.", passing=True)
     chat.runner.finish("Hello.")
     wait_until(lambda: chat.run.ended)
@@ -178,9 +177,8 @@ def test_a_retry_counts_down_and_takes_the_half_answer_back(chat: Chat, wait_unt
     wait_until(lambda: chat.run.answers)
     busy = {"attempts": 4, "wait_s": 2.0, "reason": "the endpoint is busy", "withdrawn": True}
     chat.runner.say(ModelRetry, attempt=2, **busy)
-    wait_until(lambda: isinstance(chat.run.note, RetryLine))
-    line = chat.run.note
-    assert line is not None
+    line = chat.run.activity
+    wait_until(lambda: "asking again" in line.text)
     assert chat.run.answers == []
     assert chat.run.thoughts == []
     assert line.text == "The endpoint is busy: asking again in 2\u00a0s (2\u00a0of\u00a04)"
@@ -188,7 +186,7 @@ def test_a_retry_counts_down_and_takes_the_half_answer_back(chat: Chat, wait_unt
     wait_until(lambda: "asking again now" in line.text)
     chat.runner.say(ModelRetry, attempt=3, **busy)
     wait_until(lambda: "(3\u00a0of\u00a04)" in line.text)
-    assert chat.run.note is line
+    assert order(chat) == ["UserBubble", "ActivityBar"]
     chat.runner.say(TextDelta, text="The whole answer.")
     chat.runner.finish("The whole answer.")
     wait_until(lambda: chat.run.ended)
@@ -311,10 +309,10 @@ def test_parallel_calls_are_cards_in_call_order_whatever_ends_first(chat: Chat, 
     wait_until(lambda: not chat.run.cards["tool_0"].running)
     states = [chat.run.cards[name].status for name in names]
     assert states == ["ok", "running", "ok", "running"]
-    assert chat.run.state_text == ""  # the running cards say that it goes on
+    assert chat.run.activity.text == ""  # the running cards say that it goes on
     for name in ("tool_3", "tool_1"):
         chat.runner.say(ToolFinished, call_id=name, tool=name, status="ok", summary=name)
-    wait_until(lambda: chat.run.state_text == "Thinking…")
+    wait_until(lambda: chat.run.activity.text == "Thinking…")
     cards = sorted(chat.run.cards.values(), key=lambda card: card.y())
     assert [card.tool for card in cards] == names
 
@@ -340,17 +338,17 @@ def test_stop_after_this_tool_by_the_menu_then_a_second_press_stops_at_once(
     assert composer.stop_menu.activeAction().text().startswith("Stop after this tool")
     QTest.keyClick(composer.stop_menu, Key.Key_Return)
     assert chat.runner.cancelled == ["run-1 after tool"]
-    assert chat.run.state_text == "Stopping after this tool…"
+    assert chat.run.activity.text == "Stopping after this tool…"
     assert chat.run.cards["c0"].running
     assert composer.stop.isEnabled()
     assert not composer.stop_more.isEnabled()
     QTest.mouseClick(composer.stop, LEFT)
     assert chat.runner.cancelled == ["run-1 after tool", "run-1"]
-    assert chat.run.state_text == "Stopping…"
+    assert chat.run.activity.text == "Stopping…"
     assert not composer.stop.isEnabled()
     chat.runner.say(ToolFinished, call_id="c0", tool="t", status="cancelled", summary="Stopped.")
     wait_until(lambda: not chat.run.cards["c0"].running)
-    assert chat.run.state_text == "Stopping…"
+    assert chat.run.activity.text == "Stopping…"
     chat.runner.say(RunCancelled)
     wait_until(lambda: chat.run.ended)
     assert not composer.stop_more.isVisible()
@@ -362,10 +360,10 @@ def test_shift_escape_stops_after_the_tools_and_escape_at_once(chat: Chat, wait_
     QTest.keyClick(edit, Key.Key_Escape, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(edit, Key.Key_Escape, Qt.KeyboardModifier.ShiftModifier)
     assert chat.runner.cancelled == ["run-1 after tool"]
-    assert chat.run.state_text == "Stopping after these tools…"
+    assert chat.run.activity.text == "Stopping after these tools…"
     chat.runner.say(TextDelta, text="still talking")
     wait_until(lambda: chat.run.answers)
-    assert chat.run.state_text == "Stopping after these tools…"
+    assert chat.run.activity.text == "Stopping after these tools…"
     QTest.keyClick(chat.dock.header.new, Key.Key_Escape)
     assert chat.runner.cancelled == ["run-1 after tool", "run-1"]
     assert chat.run.cards["c0"].accessibleName().endswith("stopping")

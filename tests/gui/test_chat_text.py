@@ -11,7 +11,8 @@ from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
 
 from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
 from app.views.chat.tool_card import key_figures, number
-from app.views.plain_text import clean, one_line, tooltip
+from app.views.plain_text import clean, one_line
+from app.views.widgets import plain_tip
 
 SAMPLE = """# Findings
 Intro with **bold**, `code` and a *star*.
@@ -97,7 +98,8 @@ def test_cleaning():
     assert clean("\u202eevil") == "\ufffdevil"
     assert one_line(" a \n b ", 10) == "a b"
     assert one_line("x" * 50, 10) == "x" * 9 + "…"
-    assert tooltip("<b>") == "<qt>&lt;b&gt;</qt>"
+    assert "&lt;b&gt;" in plain_tip("<b>")
+    assert "\u202e" not in plain_tip("a\u202eb")
 
 
 @pytest.mark.parametrize(
@@ -151,21 +153,17 @@ def test_a_table_that_is_too_wide_or_too_long_shows_as_it_is_written():
 
 def test_facts_choose_what_is_worth_a_table():
     organs = {"Heart": {"area_pixels": 10, "area_cm2": None}, "Left Lung": {"area_pixels": 20}}
-    assert key_figures({"path": "x", "metrics": organs}).rows == (
-        ("Heart", "10"),
-        ("Left Lung", "20"),
-    )
+    lines = key_figures({"path": "x", "metrics": organs}).splitlines()
+    assert [line.split() for line in lines[1:]] == [["Heart", "10"], ["Left", "Lung", "20"]]
+    assert len({len(line) for line in lines}) == 1
     scores = {f"P{index}": index / 20 for index in range(18)}
-    ranked = key_figures(scores)
-    assert ranked.rows[0] == ("P17", "0.85")
-    assert ranked.more == 12
+    ranked = key_figures(scores).splitlines()
+    assert ranked[0] == "P17  0.85"
+    assert len(ranked) == 18
     assert key_figures(
         {"ratio": 0.52, "reliable": False, "approximate": True, "image_path": "/x"}
-    ).rows == (
-        ("Ratio", "0.52"),
-        ("Reliable", "no"),
-    )
-    assert key_figures({}).rows == ()
+    ) == ("Ratio     0.52\nReliable    no")
+    assert key_figures({}) == ""
 
 
 def test_a_selection_across_list_items_is_plain(qapp: object):

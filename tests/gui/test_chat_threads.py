@@ -46,6 +46,7 @@ from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
 from app.views.chat.message import Notice
+from app.views.chat.run_view import NoteLine
 from app.views.chat.threads import BATCH, CARDS
 from tests.gui.chat_support import TIME, Chat, FakeRunner, ask, finding, opened, picture
 from tests.gui.heartbeat import Heartbeat
@@ -302,7 +303,8 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     cards = [card for card in run.approvals.values() if isinstance(card, ApprovalCard)]
     assert [card.allow.isVisible() for card in cards] == [False, False]
     assert list(run.cards) == ["c"]
-    assert run.note is None
+    assert run.activity.isHidden()
+    assert not run.findChildren(NoteLine)
     assert run.notice is not None
     assert "The limit of steps" in run.notice.view.plain()
     usage = run.answers[-1].usage
@@ -343,7 +345,7 @@ def test_folded_thinking_opens_in_an_old_thread(chat: Chat, wait_until: Wait):
     show(chat, wait_until, thread_id)
     thought = chat.run.thoughts[0]
     assert not thought.opened
-    assert thought.time_text == ""  # how long it took is not on record
+    assert thought._time.text() == ""  # how long it took is not on record
     QTest.mouseClick(thought.button, LEFT)
     assert thought.view is not None
     assert thought.view.plain() == "Hm."
@@ -513,14 +515,13 @@ def test_the_menu_of_a_question_asks_again_and_copies(chat: Chat, wait_until: Wa
     assert chat.runner.asked[0][1].text == "What & <b>where</b>?"
 
 
-def test_the_button_of_a_question_is_seen_on_hover_and_with_the_focus(chat: Chat, wait_until: Wait):
+def test_the_button_of_a_question_is_reached_with_the_keys(chat: Chat, wait_until: Wait):
     show(chat, wait_until, past(chat.store, ("q", "a")).thread_id)
     more = chat.run.bubble.more
     wait_until(more.isVisible)
-    assert not more.seen
     chat.dock.activateWindow()
     more.setFocus()
-    wait_until(lambda: more.seen)
+    wait_until(more.hasFocus)
     QTest.keyClick(more, Qt.Key.Key_Space)
     wait_until(lambda: chat.run.bubble.findChildren(QMenu))
     menu = chat.run.bubble.findChildren(QMenu)[-1]

@@ -141,7 +141,7 @@ def test_ctrl_q_with_measurements_by_hand_asks(window: MainWindow, wait_until: W
     QTest.keyClick(window.canvas, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     wait_until(lambda: window.findChildren(QMessageBox))
     (box,) = window.findChildren(QMessageBox)
-    assert box.text() == "Quit without 2 measurements made or corrected by hand?"
+    assert box.text() == "Quit and discard 2 measurements made or corrected by hand?"
     press(window, wait_until, "Cancel")
     assert window.isVisible()
     assert len(window.workspace.annotations) == 3

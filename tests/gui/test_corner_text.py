@@ -21,9 +21,12 @@ from app.imaging.types import (
     SpacingSource,
     Study,
 )
+from app.tools.registry import load_packs
 from app.views import wording
 from app.views.canvas import corner_text, text_overlay
 from app.views.canvas.corner_text import Corners, Shown
+from app.views.wording import PackTexts
+from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import Scene, move
 from tests.gui.viewer_support import finding, found, frame, instance, study
 
@@ -167,7 +170,6 @@ def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
         [finding(ref, Point(40, 40), f"F{n}", f"chest_xray_tool_{n}") for n in range(count)]
         for count in (1, 6)
     ]
-    named = {item.provenance.tool for item in many}
     canvas = scene.canvas.overlay
 
     def corner() -> text_overlay.Block:
@@ -175,17 +177,31 @@ def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
         return canvas._laid_out()[-1]
 
     scene.workspace.annotations.add(few)
-    assert any("chest_xray_tool_0" in text for text, _ in corner().lines)
+    assert any("Chest xray tool 0" in text for text, _ in corner().lines)
     scene.workspace.annotations.add(many[1:])
     block = corner()
     assert block.rect.height() <= canvas.height() * text_overlay.MOST_HEIGHT
     lines = [text for text, _ in block.lines]
     assert lines[0].startswith("AI")
-    assert "net-1" in lines
     assert corner_text.TOOLS_IN_LIST in lines
-    exported = text_overlay.corner_blocks(canvas.corners, QRectF(0, 0, 400, 500))[-1]
-    told = " ".join(text for text, _ in exported.lines)
-    assert all(name in told for name in named), "an export has no list of findings beside it"
+    assert not any("Chest xray" in line for line in lines)
+
+
+def test_the_image_and_the_list_name_tools_as_people_do(scene: Scene):
+    scene.show()
+    registry = load_packs([])
+    specs = [tool.spec for tool in registry.all()]
+    titles = PackTexts(specs, registry.plans).result_titles
+    assert titles["chest_xray_segmentation"] == "Chest segmentation"
+    workspace = Workspace(registry.labels, titles)
+    made = finding(scene.canvas.frame.ref, Point(4, 4), "Heart", "chest_xray_segmentation")
+    assert wording.maker_text(made, workspace.title_of) == "Chest segmentation"
+    assert wording.maker_details(made) == "chest_xray_segmentation 1.0 · net-1"
+    scene.workspace.annotations.add([made])
+    scene.settle()
+    assert scene.canvas.overlay.corners.warning == (
+        wording.NOT_FOR_DIAGNOSIS, "Chest xray segmentation",
+    )  # fmt: skip
 
 
 def test_the_name_of_a_file_is_told_once():

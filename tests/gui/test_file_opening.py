@@ -172,7 +172,7 @@ def test_stopping_keeps_what_was_found_and_says_so(
     window.opening.stop()
     assert not window.opening.busy
     (notice,) = window.notices.all()
-    assert "stays open" in notice.text.text()
+    assert "stay open" in notice.text.text()
     assert decoder.held is not None
     decoder.held.set_result(found(a_study(A, B)))
     wait_until(lambda: not window.busy)

@@ -168,7 +168,7 @@ def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., C
     (pane,) = shown.window.findChildren(PaneView)
     assert pane.isVisible()
     assert pane.pane.path == drawn.path
-    assert pane.band.isVisible()
+    assert pane.view.overlay.synthetic
     for artifact in _artifacts(shown):
         assert artifact.options.get("synthetic") is True
     assert all("Synthetic" in finding.description for finding in shown.made)

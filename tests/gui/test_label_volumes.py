@@ -76,7 +76,7 @@ def test_labels_follow_the_slices_and_the_planes(
     for frame, wanted in ((0, set[int]()), (2, {1}), (5, {1, 3})):
         scroll(window, frame, wait_until)
         assert shapes(window) == wanted
-    assert window.canvas.layer_drawing.count == 2
+    assert len(window.canvas.layer_drawing.graphics) == 2
     for plane, frame in ((Plane.CORONAL, 7), (Plane.SAGITTAL, 9), (Plane.AXIAL, 5)):
         window.planes.choose(plane)
         wait_until(lambda plane=plane: window.planes.plane is plane and not window.busy)
@@ -95,7 +95,7 @@ def test_labels_are_listed_with_their_volume_and_lead_to_their_slice(
     assert isinstance(first, FindingRow)
     assert isinstance(second, FindingRow)
     assert heading.maker == "lab.nrrd"
-    assert heading.note == "Labels from a file, laid over the image"
+    assert heading.note == "Labels from a file, overlaid on the image"
     assert (first.title, first.value) == ("Label 1", "0.117 ml")
     assert (second.title, second.value) == ("Label 3", "0.009 ml")
     assert first.tint != second.tint
@@ -110,12 +110,35 @@ def test_labels_are_listed_with_their_volume_and_lead_to_their_slice(
     assert shapes(window) == {1, 3}
 
 
+def test_hide_all_findings_hides_laid_labels_and_show_all_shows_them_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    actions = window.actions_
+    assert not actions.hide_findings.isEnabled()
+    lay(window, tmp_path / "lab.nrrd", wait_until)
+    scroll(window, 5, wait_until)
+    assert actions.hide_findings.isEnabled()
+    assert not actions.delete_findings.isEnabled()
+    actions.hide_findings.trigger()
+    wait_until(lambda: not window.busy)
+    assert shapes(window) == set()
+    assert len(window.canvas.layer_drawing.graphics) == 0
+    first = rows(window)[1]
+    assert isinstance(first, FindingRow)
+    window.findings_list.toggle([first.finding.id])  # the eye of one label shows this one only
+    assert shapes(window) == {1}
+    actions.show_findings.trigger()
+    wait_until(lambda: not window.busy)
+    assert shapes(window) == {1, 3}
+    assert len(window.canvas.layer_drawing.graphics) == 2
+
+
 def test_laying_labels_and_removing_them_can_be_undone(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
     lay(window, tmp_path / "lab.nrrd", wait_until)
     stack = window.workspace.commands
-    assert stack.undo_label == "Lay over the image: lab.nrrd"
+    assert stack.undo_label == "Overlay lab.nrrd"
     stack.undo()
     assert window.workspace.layers.entries == ()
     assert rows(window) == []

@@ -83,7 +83,7 @@ def test_contours_are_drawn_on_their_image_and_switched_off_in_the_panel(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
     opened(window, kinds.structure_set(tmp_path), wait_until)
-    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
     assert window.docks["Layers"].isVisible()
     (entry,) = window.workspace.layers.entries
     assert entry.items[0].label == "Circle of 12 mm"
@@ -98,7 +98,7 @@ def test_contours_are_drawn_on_their_image_and_switched_off_in_the_panel(
     assert green > blue + 40
     tree = window.layers_panel.tree
     tree.topLevelItem(0).child(0).setCheckState(0, Qt.CheckState.Unchecked)
-    wait_until(lambda: window.canvas.layer_drawing.count == 0)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 0)
     red, green, blue = pixel(window, float(points[0, 0]), float(points[0, 1]))
     assert red == green == blue
 
@@ -108,10 +108,10 @@ def test_a_presentation_state_is_applied_with_a_click_and_taken_away_again(
 ):
     opened(window, kinds.presentation_state(tmp_path), wait_until)
     before = pixel(window, 2, 2)
-    assert window.canvas.layer_drawing.count == 0
+    assert len(window.canvas.layer_drawing.graphics) == 0
     click(window, series(window, Content.PRESENTATION))
     wait_until(lambda: window.workspace.viewport.presentation is not None and not window.busy)
-    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
     assert window.canvas.shown_window.center == 40
     assert window.canvas.shown_window.width == 350
     assert pixel(window, 2, 2) == (0, 0, 0)  # outside the circular shutter
@@ -122,7 +122,7 @@ def test_a_presentation_state_is_applied_with_a_click_and_taken_away_again(
     assert states.currentText() == "EXAMPLE"
     states.setCurrentIndex(0)
     states.activated.emit(0)
-    wait_until(lambda: not window.busy and window.canvas.layer_drawing.count == 0)
+    wait_until(lambda: not window.busy and len(window.canvas.layer_drawing.graphics) == 0)
     assert window.workspace.viewport.presentation is None
     assert pixel(window, 2, 2) == before
 
@@ -132,11 +132,11 @@ def test_a_segmentation_is_drawn_over_the_slice_that_it_names(
 ):
     folder = shared_data / "dicom" / "objects"
     window.open_paths([folder / "ct-3slice", folder / "ct-3slice-liver-seg.dcm"])
-    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
     click(window, series(window, Content.SEGMENTATION))
     wait_until(lambda: not window.busy)
     assert window.workspace.viewport.instance.content is Content.IMAGE
-    assert window.canvas.layer_drawing.count == 1
+    assert len(window.canvas.layer_drawing.graphics) == 1
 
 
 def open_objects(window: MainWindow, wait_until: WaitUntil, *paths: Path) -> None:
@@ -152,10 +152,10 @@ def test_a_reports_region_is_drawn_when_the_reader_goes_to_its_image(
     click(window, series(window, Content.REPORT))
     page = window.documents.report
     wait_until(lambda: page.report is not None and not window.busy)
-    assert window.workspace.layers.entries == () or not window.canvas.layer_drawing.count
+    assert window.workspace.layers.entries == () or not len(window.canvas.layer_drawing.graphics)
     (link,) = {link for node in nodes_of(page.report.root) for link in node.links}
     page.text.link_clicked.emit(link)
-    wait_until(lambda: not window.busy and window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: not window.busy and len(window.canvas.layer_drawing.graphics) == 1)
     (entry,) = window.workspace.layers.entries
     assert entry.layer.instance.content is Content.REPORT
     assert entry.items[0].label == "Planar ROI Measurements"
@@ -180,7 +180,7 @@ def test_the_image_says_in_which_presentation_state_it_is_shown(
     opened(window, kinds.presentation_state(tmp_path), wait_until)
     assert not any("Presentation" in line for line in window.canvas.overlay.corners.mark)
     click(window, series(window, Content.PRESENTATION))
-    wait_until(lambda: window.canvas.layer_drawing.count == 1 and not window.busy)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1 and not window.busy)
     assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE",)
     window.canvas.set_window(Window(0, 100))
     wait_until(lambda: not window.busy)
@@ -263,7 +263,7 @@ def test_heat_maps_have_their_segments_colour_by_value_and_follow_the_opacity(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
     opened(window, heat_folder(tmp_path), wait_until)
-    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 2)
     grey = np.array(pixel(window, 30, 30), float)
     colors = [item.color for item in window.workspace.layers.entries[0].items]
     for percent in (35, 10, 100, 0):
@@ -278,19 +278,19 @@ def test_a_segmentations_menu_shows_one_segment_only_and_all_again(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
     opened(window, heat_folder(tmp_path), wait_until)
-    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 2)
     tree = window.layers_panel.tree
     second = tree.topLevelItem(0).child(1)
     assert second is not None
     actions = {one.text(): one for one in window.layers_panel.menu_of(second).actions()}
     actions["Show only this"].trigger()
-    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
     assert tree.topLevelItem(0).child(0).checkState(0) == Qt.CheckState.Unchecked
     first = tree.topLevelItem(0).child(0)
     assert first is not None
     tree.setCurrentItem(first)
     QTest.keyClick(tree, Qt.Key.Key_Space)
-    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 2)
     assert tree.currentItem() is tree.topLevelItem(0).child(0)
 
 
@@ -304,7 +304,7 @@ def test_what_is_not_drawn_is_said_in_the_panel(
     opened(window, tmp_path, wait_until)
     wait_until(lambda: "another frame of reference" in window.layers_panel.notes.text())
     assert window.layers_panel.notes.isVisible()
-    assert window.canvas.layer_drawing.count == 0
+    assert len(window.canvas.layer_drawing.graphics) == 0
 
 
 def test_an_object_opened_alone_says_what_it_needs_and_works_once_it_is_there(
@@ -317,14 +317,14 @@ def test_an_object_opened_alone_says_what_it_needs_and_works_once_it_is_there(
     open_objects(window, wait_until, tmp_path / "ct.dcm")
     wait_until(lambda: not window.busy)
     click(window, series(window, Content.STRUCTURES))
-    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
 
 
 def test_requests_for_frames_that_are_gone_are_cancelled(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
     opened(window, heat_folder(tmp_path), wait_until)
-    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 2)
     layers, loading = window.workspace.layers, window.layer_loading
     never: Future[LayerFrame] = Future()
     monkeypatch.setattr(loading._decoder, "layer_frame", lambda *_: never)

@@ -22,7 +22,7 @@ from app.views import help_dialogs, startup_actions
 from app.views.canvas.corner_text import Sides
 from app.views.canvas.image_view import ImageView
 from app.views.main_window import MainWindow
-from app.views.theme import THEME, stylesheet
+from app.views.theme import THEME, part_sheet
 from app.workspace.viewport import Pane
 from app.workspace.workspace import Workspace
 from tests.gui.settling import settled
@@ -499,7 +499,7 @@ def test_help_windows_open_and_close(window: MainWindow, wait_until: WaitUntil):
 
 
 def test_every_token_of_the_style_sheet_is_filled_in():
-    text = stylesheet()
+    text = part_sheet("sightline")
     assert "${" not in text
     assert THEME.accent in text
 

@@ -52,7 +52,7 @@ def looked_at(window: MainWindow, wait_until: WaitUntil, beat: Heartbeat) -> dic
         beat.restart()
 
     def drawn() -> bool:
-        return canvas.layer_drawing.count == 4 and not window.busy
+        return len(canvas.layer_drawing.graphics) == 4 and not window.busy
 
     wait_until(lambda: canvas.picture is not None, timeout=60)
     beat.restart()

@@ -25,7 +25,7 @@ from app.settings import (
 from app.tools.api import Approval, ToolSpec
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 from app.views.settings.tools_page import ToolsPage
-from tests.gui.hands import choose, open_page
+from tests.gui.hands import choose, open_page, rule_text
 from tests.gui.test_settings_window import FakeProbe, Keys
 from tests.support.fake_tools import FakeTool, Strict, ok
 
@@ -121,7 +121,7 @@ def test_a_tool_is_made_stricter_with_the_mouse(window: Callable[..., Shown], wa
     click_tool(page.tools.list, "Count cells")
     assert page.tools.choice.currentText() == "None of its own: runs freely"
     choose(page.tools.choice, "Is refused")
-    assert page.tools.rule_text("count_cells") == "refused (your rule)"
+    assert rule_text(page.tools, "count_cells") == "refused (your rule)"
     click_tool(page.tools.list, "Send report")
     assert page.tools.choice.findData("allow") < 0, "nothing can be made freer"
     assert page.tools.choice.findData("ask") < 0, "it asks anyway"
@@ -144,7 +144,7 @@ def test_a_tool_is_made_stricter_with_the_keys(window: Callable[..., Shown], wai
     QTest.keyClick(tree, Qt.Key.Key_Tab)
     assert page.tools.choice.hasFocus()
     QTest.keyClick(page.tools.choice, Qt.Key.Key_Down)
-    assert page.tools.rule_text("count_cells") == "asks (your rule)"
+    assert rule_text(page.tools, "count_cells") == "asks (your rule)"
     assert shown.save(wait_until).tools == {"count_cells": "ask"}
 
 
@@ -168,7 +168,7 @@ def test_enter_on_a_tool_opens_its_rules_and_saves_nothing(
 def test_a_rule_for_an_effect_shows_at_its_tools_at_once(window: Callable[..., Shown]):
     page = window().open()
     choose(page.rules["compute"], "Is refused")
-    assert page.tools.rule_text("count_cells") == "refused (as above)"
+    assert rule_text(page.tools, "count_cells") == "refused (as above)"
     click_tool(page.tools.list, "Count cells")
     assert not page.tools.choice.isEnabled(), "there is nothing stricter"
     choose(page.rules["compute"], "Runs freely")
@@ -181,7 +181,7 @@ def test_a_rule_of_a_tool_survives_what_hides_it(window: Callable[..., Shown], w
     choose(page.rules["compute"], "Is refused")
     click_tool(page.tools.list, "Count cells")
     choose(page.rules["compute"], "Runs freely")
-    assert page.tools.rule_text("count_cells") == "asks (your rule)"
+    assert rule_text(page.tools, "count_cells") == "asks (your rule)"
     assert shown.save(wait_until).tools == {"count_cells": "ask"}
 
 
@@ -190,7 +190,7 @@ def test_rules_of_this_computer_are_shown_and_cannot_be_lifted(window: Callable[
         {"effects": {"send": "deny"}, "folders": {"allow": ["/data/exports"]}, "remember": False}
     )
     page = window(site=(site,)).open()
-    assert page.tools.rule_text("send_report") == "refused (this computer's policy)"
+    assert rule_text(page.tools, "send_report") == "refused (this computer's policy)"
     click_tool(page.tools.list, "Send report")
     assert not page.tools.choice.isEnabled()
     words = page.argument_rules.plain()

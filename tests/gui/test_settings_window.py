@@ -37,7 +37,7 @@ from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderS
 from app.tools.api import CancelToken
 from app.views.settings.fields import SettingsPage
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
-from tests.gui.hands import choose, click, open_page, retype
+from tests.gui.hands import choose, click, open_page, retype, rule_text
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.openai_server import OpenAIServer, text_reply
 
@@ -577,7 +577,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     dialog = made.open()
     open_page(dialog, "Tools")
     page = dialog.tools
-    assert page.tools.rule_text("known") == "refused (your rule)"
+    assert rule_text(page.tools, "known") == "refused (your rule)"
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
     click(page.answers.withdraw_button)
@@ -785,8 +785,8 @@ def test_how_a_tested_model_calls_tools_best_is_saved_for_it(
     made = rig(probe=FakeProbe(report=found))
     dialog = made.open()
     click(dialog.model.test_button)
-    wait_until(dialog.save_button.isEnabled)
-    assert dialog.model.outcome.plain(), "the report of the test stays"
+    wait_until(lambda: dialog.model.outcome.plain() == "This model can be used.")
+    assert dialog.save_button.isEnabled()
     click(dialog.save_button)
     wait_until(lambda: made.told)
     saved = made.applied[0].llm.openai

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QWidget
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
 from app.imaging.decode import Decoder
-from app.imaging.findings import Finding, Geometry, Provenance
-from app.imaging.layers import Layer, LayerFrame
+from app.imaging.findings import XY, Finding, Geometry, Polyline, Provenance
+from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.presentation import PresentationState
 from app.imaging.report import Report
 from app.imaging.types import (
@@ -95,6 +95,12 @@ def frame(uid: str = "1.1", index: int = 0, **changes: Any) -> Frame:
         "bits": 12,
     }
     return Frame(**(fields | changes))
+
+
+def line_layer(*points: XY) -> tuple[Layer, LayerFrame]:
+    """A layer with one line on the frame."""
+    items = (LayerItem(1, "Line", (255, 120, 40)),)
+    return Layer(instance(), "Lines", items), LayerFrame((Shape(1, Polyline(points)),))
 
 
 def finding(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -48,6 +49,8 @@ _BLANK = frozenset(
 ) | frozenset(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 """Letters and marks without a visible form: fillers and variation selectors (Unicode 16, 23.4)."""
 
+_UNUSUAL = re.compile(r"[^ -~\n]")
+
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """Return arguments as JSON text for the user; parsing the text gives exactly these arguments.
@@ -57,7 +60,7 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
-    return "".join(_escaped(sign) if sign != "\n" and hides(sign) else sign for sign in text)
+    return _UNUSUAL.sub(lambda found: _escaped(found[0]) if hides(found[0]) else found[0], text)
 
 
 def tool_request(

@@ -126,7 +126,7 @@ class AttributesPanel(QWidget):
         if instance is None:
             self._say("No attributes", "Open an image first.")
             return
-        self._say("Reading", "The attributes are being read.")
+        self._say("Reading the attributes…", "")
         self._loader.attributes(
             instance, partial(self._take, instance), partial(self._fail, instance)
         )

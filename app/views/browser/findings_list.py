@@ -49,7 +49,7 @@ from app.workspace.annotations import Annotation
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
 
-_FROM_FILE = "Labels from a file, laid over the image"
+_FROM_FILE = "Labels from a file, overlaid on the image"
 _AI_NOTE = ("AI · not for diagnosis", THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
@@ -180,7 +180,6 @@ class FindingsList(QWidget):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        icons.preload("eye", "trash-2")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -192,7 +191,7 @@ class FindingsList(QWidget):
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
         self.view.setAccessibleName("Findings")
-        hint = "Ask the assistant about the image; what its tools find is listed here."
+        hint = "Ask the assistant about the image. What its tools find is listed here."
         self.empty = EmptyState("scan-search", "No findings yet", hint)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
@@ -294,12 +293,13 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading that names the tool and model that made the findings below it."""
+    """A heading that names the tool that made the findings below it."""
 
     maker: str
     ids: tuple[str, ...]
     visible: bool
     note: str = ""  # who made them if no AI did
+    details: str = ""  # code names of the tool and the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,8 @@ class FindingRow:
         """The second line: image or frame (if not the one shown), description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
-        parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
+        described = wording.one_line(finding.description)
+        parts = [described.removeprefix(f"{self.title}:").removeprefix(f"{self.title};").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:
@@ -379,7 +380,7 @@ class FindingsModel(QAbstractListModel):
     def _made_rows(self) -> list[Row]:
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
-        groups: dict[str, list[Annotation]] = {}
+        groups: dict[tuple[str, str], list[Annotation]] = {}
         listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
         for annotation in self._workspace.annotations.all():
             uid = annotation.finding.image.sop_instance_uid
@@ -387,12 +388,15 @@ class FindingsModel(QAbstractListModel):
                 listed[uid] = self._is_listed(uid)
             if not listed[uid]:
                 continue
-            groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
+            finding = annotation.finding
+            maker = wording.maker_text(finding, self._workspace.title_of)
+            groups.setdefault((maker, wording.maker_details(finding)), []).append(annotation)
         rows: list[Row] = []
-        for maker, members in groups.items():
+        for (maker, details), members in groups.items():
             ids = tuple(item.finding.id for item in members)
             note = "Not an AI result" if drawing.by_hand(members[0].finding) else ""
-            rows.append(MakerRow(maker, ids, any(item.visible for item in members), note))
+            seen = any(item.visible for item in members)
+            rows.append(MakerRow(maker, ids, seen, note, details))
             rows.extend(_row(item, shown) for item in members)
         for entry in self._workspace.layers.entries:
             if shown is not None and entry.laid:
@@ -486,6 +490,8 @@ def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRo
 
 def _tip(row: Row) -> str:
     if isinstance(row, MakerRow):
-        return row.maker if row.note else f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
-    lines = [f"{row.title}  {row.value}".strip(), row.detail, wording.maker_text(row.finding)]
+        lines = [row.maker, row.details, "" if row.note else wording.NOT_FOR_DIAGNOSIS]
+    else:
+        details = wording.maker_details(row.finding)
+        lines = [f"{row.title}  {row.value}".strip(), row.detail, details]
     return "\n".join(line for line in lines if line)

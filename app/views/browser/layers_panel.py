@@ -29,7 +29,7 @@ _NUMBER = Qt.ItemDataRole.UserRole + 1
 SWATCH = 12
 MOST_NOTES = 3
 MOST_OPEN = 12  # parts of a layer that is unfolded at first
-AS_ACQUIRED = "As in the image"
+AS_ACQUIRED = "None (as acquired)"
 
 _ICONS = {
     Content.SEGMENTATION: "layers",
@@ -148,7 +148,7 @@ class LayersPanel(QWidget):
         ]
         shown = [wording.sentence(note) for note in notes[:MOST_NOTES]]
         if len(notes) > MOST_NOTES:
-            shown.append(f"{len(notes) - MOST_NOTES} more: point here")
+            shown.append(f"{len(notes) - MOST_NOTES} more: hover to read them")
         self.notes.setText("\n".join(shown))
         self.notes.setToolTip(plain_tip("\n".join(notes)))
         self.notes.setVisible(bool(notes))
@@ -204,7 +204,7 @@ class LayersPanel(QWidget):
         menu = QMenu(self)
         if number is not None:
             menu.addAction("Show only this", lambda: layers.show_only(key, number))
-        menu.addAction("Show all of this layer", lambda: layers.show_all(key))
+        menu.addAction("Show the whole layer", lambda: layers.show_all(key))
         menu.addAction("Hide this layer", lambda: layers.set_visible(key, False))
         if any(entry.key == key and entry.laid for entry in layers.entries):
             menu.addAction("Remove this layer", lambda: self._workspace.lift(key))

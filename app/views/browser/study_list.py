@@ -185,7 +185,7 @@ class StudyList(QWidget):
             row = self.model.row(index)
             key, volume = key_of(row.study), row.first if isinstance(row, SeriesRow) else None
             if volume is not None and volume.kind == "volume" and self._workspace.acquired:
-                menu.addAction("Lay over the image", lambda: self.over_images.emit(volume))
+                menu.addAction("Overlay on the image", lambda: self.over_images.emit(volume))
             menu.addAction(icons.icon("x"), "Close study", lambda: self._close(key))
             menu.addAction("Close all studies", self._close_all)
             menu.exec(self.view.viewport().mapToGlobal(position))

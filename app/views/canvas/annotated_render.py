@@ -1,4 +1,4 @@
-"""Renders the image with findings and texts as a picture, for `render --annotated`.
+"""Renders the image with layers and texts as a picture, for `render --annotated`.
 
 The picture is as large as the image's pixel matrix; it is larger if pixels are not square, so that
 shapes have their true proportions.
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
-from app.imaging.findings import Finding, Heatmap
-from app.imaging.label_colors import LabelColors
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import lut_window
@@ -23,21 +21,15 @@ from app.imaging.types import Frame, Instance, Series, Window
 from app.views import theme
 from app.views.canvas import (
     corner_text,
-    finding_shapes,
-    heatmap_legend,
-    label_chips,
     layer_graphics,
     orientation,
     synthetic_band,
     text_overlay,
 )
 from app.views.canvas.corner_text import Shown
-from app.views.canvas.finding_items import ITEMS, FindingStyle
 from app.views.canvas.image_layer import to_array, to_qimage
-from app.views.canvas.label_chips import Chip
 from app.views.canvas.orientation import UPRIGHT
-from app.views.theme import THEME
-from app.workspace.layers import LayerStyle
+from app.workspace.layers import OPACITY
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
@@ -55,27 +47,24 @@ def render_annotated(
     frame: Frame,
     instance: Instance,
     window: Window | None = None,
-    invert: bool = False,
-    findings: Sequence[Finding] = (),
     frame_index: int = 0,
     turn: Display = UPRIGHT,
     series: Series | None = None,
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
     state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
-    """Return an image drawn with findings, corner text and side letters as on the canvas.
+    """Return an image drawn with layers, corner text and side letters as on the canvas.
 
-    Creates a Qt application if there is none. Findings with another `ImageRef` than `frame` are
-    left out; each of `layers` comes with its shapes on this frame. The corner text names `state`,
-    the presentation state that was applied, and describes `instance`, `frame_index` and `series`.
+    Creates a Qt application if there is none. Each of `layers` comes with its shapes on this frame.
+    The corner text names `state`, the presentation state that was applied, and describes
+    `instance`, `frame_index` and `series`.
 
     Returns:
         uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels
         are not square.
     """
     _ensure_application()
-    own = [finding for finding in findings if finding.image == frame.ref]
-    pixels = pipeline.render(frame, window, invert)
+    pixels = pipeline.render(frame, window)
     if frame.overlays:
         pixels = pipeline.draw_overlays(pixels, frame)
     pixels = orientation.orient_pixels(pixels, turn)
@@ -85,11 +74,9 @@ def render_annotated(
     whole = QRectF(0, 0, canvas.width(), canvas.height())
     model = synthetic_band.model_title(instance)
     area = synthetic_band.area_below(model, whole, size)
-    to_picture = _to_picture(frame, turn, canvas)
     painter = QPainter(canvas)
     try:
-        _draw_layers(painter, layers, size, to_picture)
-        chips = _draw_findings(painter, own, size, to_picture)
+        _draw_layers(painter, layers, size, _to_picture(frame, turn, canvas))
         if shorter >= NO_TEXT_PX:
             corners = corner_text.corners_of(
                 Shown(
@@ -98,21 +85,13 @@ def render_annotated(
                     frame_index,
                     series=series,
                     window=_shown_window(frame, window),
-                    inverted=invert,
                     turn=turn,
-                    findings=own,
                     presentation=corner_text.presentation_text(state, applies=True),
                 )
             )
             text_overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
             blocks = text_overlay.corner_blocks(corners, area, size)
             text_overlay.draw_blocks(painter, blocks, size)
-            taken = [block.rect for block in blocks]
-            legend = heatmap_legend.legend_of(own)
-            place = heatmap_legend.rect_of(legend, area, size, taken)
-            heatmap_legend.draw(painter, legend, place, size)
-            taken.append(place)
-            label_chips.draw(painter, label_chips.place(chips, area, taken, size), size)
         synthetic_band.draw(painter, model, whole, size)
     finally:
         painter.end()
@@ -178,28 +157,5 @@ def _draw_layers(
             parts = [shape for shape in frame.shapes if shape.item == item.number]
             if parts:
                 drawing = layer_graphics.build(parts)
-                layer_graphics.draw(painter, drawing, item.color, LayerStyle().opacity, size)
+                layer_graphics.draw(painter, drawing, item.color, OPACITY, size)
     painter.restore()
-
-
-def _draw_findings(
-    painter: QPainter, findings: Sequence[Finding], size: float, to_picture: QTransform
-) -> list[Chip]:
-    """Draw the findings; return their label chips, those of lines first."""
-    colors = LabelColors()
-    drawn: list[tuple[float, Chip]] = []
-    seen = heatmap_legend.visible_heatmap(findings)
-    painter.save()
-    painter.setTransform(to_picture, True)
-    for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
-        tint = THEME.annotation_color(colors.take(finding.label))
-        if isinstance(finding.geometry, Heatmap) and finding is not seen:
-            continue
-        shape = finding_shapes.build(finding.geometry)
-        item = ITEMS[type(finding.geometry)]
-        item.draw(painter, shape, FindingStyle(tint, size=size, strength=heatmap_legend.USUAL))
-        chip = label_chips.chip_of(finding, shape, painter.worldTransform(), tint)
-        if chip.text:
-            drawn.append((-item.z, chip))
-    painter.restore()
-    return [chip for _, chip in sorted(drawn, key=lambda pair: pair[0])]

@@ -27,6 +27,7 @@ from PySide6.QtGui import (
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
 from app.imaging.types import Frame, Instance, Window
+from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
@@ -342,7 +343,7 @@ class Canvas(ImageView):
                 self.shown_window,
                 self._viewport_model.display.invert,
                 self.turn,
-                self.findings_layer.findings,
+                self._makers(),
                 self.zoom,
                 self._place_under_cursor(),
                 self._presentation_text(job),
@@ -350,6 +351,11 @@ class Canvas(ImageView):
                 self._workspace.rejection_of(job.instance),
             )
         )
+
+    def _makers(self) -> list[str]:
+        """Return the titles of the tools that made the findings on the canvas."""
+        made = (one for one in self.findings_layer.findings if not drawing.by_hand(one))
+        return [wording.maker_text(finding, self._workspace.title_of) for finding in made]
 
     def _presentation_text(self, job: Job) -> str:
         """Return the name of the applied presentation state and whether it was changed."""

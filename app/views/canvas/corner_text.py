@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.imaging.findings import Finding
 from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.orientation import UPRIGHT
-from app.workspace import drawing
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -49,7 +47,6 @@ class Corners:
     warning: Lines = ()  # above bottom_right, in the warning colour
     series_warning: Lines = ()  # below top_right, in the warning colour
     mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
-    brief: Lines = ()  # replaces `warning` where that would cover much of the image
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class Shown:
         position: (position from 0, count) of the instance in its series.
         window: The window or VOI LUT that is applied; None for colour.
         inverted: Whether the user has exchanged black and white.
-        findings: The visible findings.
+        makers: Titles of the tools that made the visible findings, other than those by hand.
         zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
         place: The pixel under the cursor, or None.
         presentation: The applied presentation state as text; see `presentation_text`.
@@ -86,7 +83,7 @@ class Shown:
     window: Window | None = None
     inverted: bool = False
     turn: Display = UPRIGHT
-    findings: Sequence[Finding] = ()
+    makers: Sequence[str] = ()
     zoom: float | None = None
     place: Place | None = None
     presentation: str = ""
@@ -96,19 +93,15 @@ class Shown:
 
 def corners_of(shown: Shown) -> Corners:
     """Return the text for all four corners."""
-    instance, frame = shown.instance, shown.frame
-    made = [finding for finding in shown.findings if not drawing.by_hand(finding)]
-    makers = (wording.maker_text(finding) for finding in made)
-    names = (wording.one_line(one.provenance.model or one.provenance.tool) for one in made)
+    instance, frame, makers = shown.instance, shown.frame, shown.makers
     return Corners(
         patient_lines(instance),
         series_lines(shown),
         display_lines(shown),
         frame_lines(frame, instance),
-        _ai_warning(makers) if made else (),
+        (wording.NOT_FOR_DIAGNOSIS, *dict.fromkeys(makers)) if makers else (),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         _kept(shown.presentation, shown.turn.turn_text),
-        brief=(*_ai_warning(names), TOOLS_IN_LIST) if made else (),
     )
 
 
@@ -260,11 +253,6 @@ def _scale_text(frame: Frame) -> str:
     if scaled and not frame.spacing.known:
         return wording.REGION_SPACING
     return wording.spacing_text(frame.spacing)
-
-
-def _ai_warning(makers: Iterable[str]) -> Lines:
-    """Return the AI warning with what made findings, each once."""
-    return (wording.NOT_FOR_DIAGNOSIS, *_kept(*dict.fromkeys(makers)))
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:

@@ -35,14 +35,12 @@ class FindingStyle:
 
     Attributes:
         strong: Whether the finding is selected or under the mouse.
-        size: Factor for line widths: 1 on screen, more in an export of a large image.
         handles: Whether to draw handles at points that can be moved.
         strength: Opacity of a heatmap, 0 to 1.
     """
 
     color: str
     strong: bool = False
-    size: float = 1.0
     handles: bool = False
     strength: float = 1.0
 
@@ -117,13 +115,13 @@ class AnnotationItem(QGraphicsItem):
                 painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
                 for x, y in drawing.handles_of(self.finding):
                     center = transform.map(QPointF(x, y))
-                    painter.drawEllipse(center, HANDLE * self.style.size, HANDLE * self.style.size)
+                    painter.drawEllipse(center, HANDLE, HANDLE)
 
     @staticmethod
     def pen(style: FindingStyle) -> QPen:
         """Return the pen for a style; its width is in screen px, for use within `on_screen`."""
         pen = QPen(QColor(style.color))
-        pen.setWidthF((LINE_STRONG if style.strong else LINE) * style.size)
+        pen.setWidthF(LINE_STRONG if style.strong else LINE)
         # Round joins would double the time of an outline with a thousand corners.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
@@ -191,12 +189,12 @@ class PolylineItem(AnnotationItem):
         # A dark line under the coloured one keeps it readable on bright bone.
         under = cls.pen(style)
         under.setColor(with_alpha(THEME.overlay_shade, 0.55))
-        under.setWidthF(under.widthF() + 2.0 * style.size)
+        under.setWidthF(under.widthF() + 2.0)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
             # Ticks would be askew on a line with several segments.
             ends = shape.ends if line.elementCount() == 2 and not style.handles else ()
-            ticks = _ticks(transform, ends, style.size)
+            ticks = _ticks(transform, ends)
             for pen in (under, cls.pen(style)):
                 painter.setPen(pen)
                 painter.drawPath(line)
@@ -211,11 +209,10 @@ class PointItem(AnnotationItem):
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        reach = CROSS * style.size
         with on_screen(painter) as transform:
             center = transform.map(shape.anchor)
             painter.setPen(cls.pen(style))
-            for dx, dy in ((reach, 0.0), (0.0, reach)):
+            for dx, dy in ((CROSS, 0.0), (0.0, CROSS)):
                 offset = QPointF(dx, dy)
                 painter.drawLine(QLineF(center - offset, center - offset * 0.35))
                 painter.drawLine(QLineF(center + offset * 0.35, center + offset))
@@ -253,14 +250,14 @@ def on_screen(painter: QPainter) -> Generator[QTransform]:
     painter.restore()
 
 
-def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
+def _ticks(transform: QTransform, ends: tuple[QPointF, ...]) -> list[QLineF]:
     if not ends:
         return []
     first, last = transform.map(ends[0]), transform.map(ends[-1])
     line = QLineF(first, last)
     if line.length() == 0:
         return []
-    across = QPointF(-line.dy(), line.dx()) / line.length() * TICK * size
+    across = QPointF(-line.dy(), line.dx()) / line.length() * TICK
     return [QLineF(end - across, end + across) for end in (first, last)]
 
 

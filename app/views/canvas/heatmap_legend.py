@@ -59,74 +59,69 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
     return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}{score}", more)
 
 
-def rect_of(
-    legend: Legend | None, area: QRectF, size: float = 1.0, taken: Sequence[QRectF] = ()
-) -> QRectF:
+def rect_of(legend: Legend | None, area: QRectF, taken: Sequence[QRectF] = ()) -> QRectF:
     """Return the legend's rectangle in `area` (px): at the bottom centre, clear of other text.
 
-    The rectangle is empty without a legend. `taken` are the rectangles of corner text; `size` is a
-    factor for lengths.
+    The rectangle is empty without a legend. `taken` are the rectangles of corner text.
     """
     if legend is None:
         return QRectF()
-    line = QFontMetricsF(_font(size)).lineSpacing()
+    line = QFontMetricsF(_font()).lineSpacing()
     lines = 3 if legend.note else 2
-    height = lines * line + (_BAR + 2 * _PAD) * size
-    width = min(_WIDTH * size, area.width() - 2 * _PAD * size)
-    corner = QPointF(area.center().x() - width / 2, area.bottom() - _ABOVE * size - height)
+    height = lines * line + _BAR + 2 * _PAD
+    width = min(_WIDTH, area.width() - 2 * _PAD)
+    corner = QPointF(area.center().x() - width / 2, area.bottom() - _ABOVE - height)
     rect = QRectF(corner.x(), corner.y(), width, height)
-    gap = _PAD * size
-    aside = _aside(rect, area, taken, gap)
-    if not _free(rect, taken, gap) and _free(aside, taken, gap):
+    aside = _aside(rect, area, taken)
+    if not _free(rect, taken) and _free(aside, taken):
         return aside  # beside the text at the right rather than high on the image
     for other in sorted(taken, key=lambda one: -one.bottom()):
         if other.top() > area.center().y() and rect.intersects(
-            other.adjusted(-gap, -gap, gap, gap)
+            other.adjusted(-_PAD, -_PAD, _PAD, _PAD)
         ):
-            rect.moveBottom(other.top() - gap)
+            rect.moveBottom(other.top() - _PAD)
     return rect
 
 
-def _aside(rect: QRectF, area: QRectF, taken: Sequence[QRectF], gap: float) -> QRectF:
+def _aside(rect: QRectF, area: QRectF, taken: Sequence[QRectF]) -> QRectF:
     """Return the rectangle moved to the left, above the text of the left corner."""
-    place = QRectF(area.left() + gap, rect.y(), rect.width(), rect.height())
+    place = QRectF(area.left() + _PAD, rect.y(), rect.width(), rect.height())
     tops = [
-        other.top() - gap
+        other.top() - _PAD
         for other in taken
         if other.right() < area.center().x() and other.top() > area.center().y()
     ]
-    place.moveBottom(min(tops, default=area.bottom() - gap))
+    place.moveBottom(min(tops, default=area.bottom() - _PAD))
     place.translate(0, -1)  # beyond the gap, not at it
     return place
 
 
-def _free(rect: QRectF, taken: Sequence[QRectF], gap: float) -> bool:
-    wide = rect.adjusted(-gap, -gap, gap, gap)
+def _free(rect: QRectF, taken: Sequence[QRectF]) -> bool:
+    wide = rect.adjusted(-_PAD, -_PAD, _PAD, _PAD)
     return not any(wide.intersects(other) for other in taken)
 
 
-def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:
-    """Draw the legend into `rect` (px of the view), `size` times as large as on the screen."""
+def draw(painter: QPainter, legend: Legend | None, rect: QRectF) -> None:
+    """Draw the legend into `rect` (px of the view)."""
     if legend is None:
         return
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(with_alpha(THEME.overlay_shade, 0.72))
-    painter.drawRoundedRect(rect, 6 * size, 6 * size)
-    font = _font(size)
+    painter.drawRoundedRect(rect, 6, 6)
+    font = _font()
     metrics = QFontMetricsF(font)
     line = metrics.lineSpacing()
-    pad = _PAD * size
-    room = rect.adjusted(pad, pad, -pad, -pad)
+    room = rect.adjusted(_PAD, _PAD, -_PAD, -_PAD)
     flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextSingleLine
     painter.setFont(font)
     painter.setPen(QColor(THEME.overlay_text))
     at = QRectF(room.x(), room.y(), room.width(), line)
     painter.drawText(at, flags, _cut(metrics, legend.title, room.width()))
-    bar = QRectF(room.x(), at.bottom() + 2 * size, room.width(), _BAR * size)
+    bar = QRectF(room.x(), at.bottom() + 2, room.width(), _BAR)
     painter.drawImage(bar, _bar())
-    below = QRectF(room.x(), bar.bottom() + size, room.width(), line)
+    below = QRectF(room.x(), bar.bottom() + 1, room.width(), line)
     painter.setPen(QColor(THEME.text_muted))
     painter.drawText(below, flags, "low (see-through)")
     painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.TextFlag.TextSingleLine, "high")
@@ -148,5 +143,5 @@ def _cut(metrics: QFontMetricsF, text: str, room: float) -> str:
     return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
 
 
-def _font(size: float) -> QFont:
-    return ui_font(round(TYPE.caption * size), QFont.Weight.Medium)
+def _font() -> QFont:
+    return ui_font(TYPE.caption, QFont.Weight.Medium)

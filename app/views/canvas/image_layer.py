@@ -167,14 +167,6 @@ class ImageLayer(QGraphicsItem):
         """(columns, rows) of the image; (0, 0) if there is no image."""
         return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
-    @property
-    def pixels(self) -> NDArray[np.uint8] | None:
-        """The full-size pixels, uint8 [rows, columns(, 3)]; None if some of them are missing."""
-        for patch in self.patches:
-            if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
-                return patch.pixels.astype(np.uint8)  # of a word its last byte
-        return None
-
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
         """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
 

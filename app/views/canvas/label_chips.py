@@ -72,23 +72,17 @@ def chip_of(
     return Chip(finding.id, text, to_view.map(shape.anchor), color, strong, path, start)
 
 
-def chip_font(size: float = 1.0) -> QFont:
-    """Return the font for chips; `size` is above 1 for exports of large images."""
-    return ui_font(round(TYPE.caption * size), QFont.Weight.Medium)
+def chip_font() -> QFont:
+    """Return the font for chips."""
+    return ui_font(TYPE.caption, QFont.Weight.Medium)
 
 
-def place(
-    chips: Sequence[Chip],
-    area: QRectF,
-    taken: Sequence[QRectF] = (),
-    size: float = 1.0,
-) -> list[PlacedChip]:
+def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> list[PlacedChip]:
     """Place each chip whose anchor is in `area` (px), without overlaps if there is enough room.
 
-    Chips are placed in order: pass the most important first. `taken` are rectangles of other text;
-    `size` is a factor for the size of chips.
+    Chips are placed in order: pass the most important first. `taken` are rectangles of other text.
     """
-    metrics = QFontMetricsF(chip_font(size))
+    metrics = QFontMetricsF(chip_font())
     used = list(taken)
     lines = QPainterPath()
     lines.setFillRule(Qt.FillRule.WindingFill)
@@ -103,26 +97,26 @@ def place(
             continue
         small = chip.keep_off is not None
         widest = SMALL_MAX_WIDTH if small else MAX_WIDTH
-        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, widest * size)
+        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, widest)
         pad_x, pad_y = (2 * SMALL_PAD_X, SMALL_PAD_Y) if small else (2 * PAD_X + 8, PAD_Y)
-        width = metrics.horizontalAdvance(text) + pad_x * size
-        height = metrics.height() + 2 * pad_y * size
+        width = metrics.horizontalAdvance(text) + pad_x
+        height = metrics.height() + 2 * pad_y
         if chip.offset is not None:
             rect = QRectF(0, 0, width, height)
             rect.moveCenter(chip.anchor + chip.offset)
             rect = _kept_in(rect, area)
         else:
-            rect = _free(chip, width, height, area, used, lines, size)
+            rect = _free(chip, width, height, area, used, lines)
         used.append(rect)
-        placed.append(PlacedChip(chip, rect, text, _leader(chip.anchor, rect, size)))
+        placed.append(PlacedChip(chip, rect, text, _leader(chip.anchor, rect)))
     return placed
 
 
-def _leader(anchor: QPointF, rect: QRectF, size: float) -> QLineF | None:
+def _leader(anchor: QPointF, rect: QRectF) -> QLineF | None:
     x = min(max(anchor.x(), rect.left()), rect.right())
     y = min(max(anchor.y(), rect.top()), rect.bottom())
     line = QLineF(anchor, QPointF(x, y))
-    return line if line.length() > LEADER * size else None
+    return line if line.length() > LEADER else None
 
 
 def _free(
@@ -132,11 +126,10 @@ def _free(
     area: QRectF,
     used: list[QRectF],
     lines: QPainterPath,
-    size: float,
 ) -> QRectF:
     """Return a place near the anchor: free, else off other texts, else the first one tried."""
-    anchor, clear = chip.anchor, CLEAR * size
-    gap = (CLEAR + 1 if chip.keep_off is not None else GAP) * size
+    anchor = chip.anchor
+    gap = CLEAR + 1 if chip.keep_off is not None else GAP
     best: tuple[int, QRectF] | None = None
     for ring in range(7):
         reach = gap + ring * (height + gap) * 0.6
@@ -149,7 +142,7 @@ def _free(
             rect = _kept_in(QRectF(x, y, width, height), area)
             if any(rect.intersects(other) for other in used):
                 fault = 2
-            elif lines.intersects(rect.adjusted(-clear, -clear, clear, clear)):
+            elif lines.intersects(rect.adjusted(-CLEAR, -CLEAR, CLEAR, CLEAR)):
                 fault = 1
             else:
                 return rect
@@ -164,33 +157,30 @@ def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
     return QRectF(x, y, rect.width(), rect.height())
 
 
-def draw(painter: QPainter, placed: Sequence[PlacedChip], size: float = 1.0) -> None:
-    """Draw placed chips; `size` is the factor that was given to `place`."""
+def draw(painter: QPainter, placed: Sequence[PlacedChip]) -> None:
+    """Draw placed chips."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setFont(chip_font(size))
+    painter.setFont(chip_font())
     for item in placed:
         tint = QColor(item.chip.color)
         rect, strong = item.rect, item.chip.strong
         if item.leader is not None:
-            painter.setPen(QPen(tint, size))
+            painter.setPen(QPen(tint, 1.0))
             painter.drawLine(item.leader)
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         if item.chip.keep_off is not None:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(with_alpha(THEME.overlay_shade, 0.7 if strong else 0.5))
-            painter.drawRoundedRect(rect, 2 * size, 2 * size)
+            painter.drawRoundedRect(rect, 2, 2)
             painter.setPen(tint)
-            painter.drawText(rect.adjusted(SMALL_PAD_X * size, 0, 0, 0), left, item.text)
+            painter.drawText(rect.adjusted(SMALL_PAD_X, 0, 0, 0), left, item.text)
             continue
-        painter.setPen(QPen(tint, (1.6 if strong else 1.0) * size))
+        painter.setPen(QPen(tint, 1.6 if strong else 1.0))
         painter.setBrush(with_alpha(THEME.window, 0.95 if strong else 0.82))
-        painter.drawRoundedRect(rect, 5.0 * size, 5.0 * size)
-        dot = 3.0 * size
+        painter.drawRoundedRect(rect, 5.0, 5.0)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(tint)
-        painter.drawEllipse(
-            QPointF(rect.left() + PAD_X * size + dot * 0.4, rect.center().y()), dot, dot
-        )
+        painter.drawEllipse(QPointF(rect.left() + PAD_X + 1.2, rect.center().y()), 3.0, 3.0)
         painter.setPen(QColor(THEME.text))
-        text_rect = rect.adjusted((PAD_X + 8) * size, 0, -PAD_X * size * 0.5, 0)
+        text_rect = rect.adjusted(PAD_X + 8, 0, -PAD_X * 0.5, 0)
         painter.drawText(text_rect, left, item.text)

@@ -39,7 +39,7 @@ from app.views.canvas.finding_items import CROSS, LINE, on_screen
 from app.views.canvas.image_view import ImageView
 from app.views.theme import THEME, TYPE, ui_font
 from app.views.theme import color as with_alpha
-from app.workspace.layers import LayerEntry, Layers
+from app.workspace.layers import Layers
 
 MANY_POINTS = 500  # from here points are dots: that many crosses would hide the image
 DOT = 1.6  # radius, px on screen
@@ -223,14 +223,18 @@ class LayerGraphic(QGraphicsItem):
 
 
 class LayerDrawing(QObject):
-    """Draws the workspace's layers on the canvas and follows their changes."""
+    """Draws the workspace's layers on the canvas and follows their changes.
+
+    Attributes:
+        graphics: The items that are currently drawn.
+    """
 
     def __init__(self, view: ImageView, layers: Layers, background: Background) -> None:
         super().__init__(view)
         self._view = view
         self._layers = layers
         self._background = background
-        self._graphics: list[LayerGraphic] = []
+        self.graphics: list[LayerGraphic] = []
         self._place: tuple[str, int] | None = None
         self._shown: list[_Part] = []
         self._known: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]] = {}
@@ -242,11 +246,6 @@ class LayerDrawing(QObject):
         """Whether every shape that has been read is drawn."""
         return not self._building
 
-    @property
-    def count(self) -> int:
-        """Number of items currently drawn."""
-        return len(self._graphics)
-
     def sync(self) -> None:
         """Draw the workspace's layers in their current state."""
         if self._layers.place != self._place:
@@ -254,7 +253,7 @@ class LayerDrawing(QObject):
             self._place = self._layers.place
             self._clear()
             self._known.clear()
-        wanted = _parts(self._layers.entries)
+        wanted = _parts(self._layers)
         if wanted == self._shown or self._building:
             return
         missing = {part.mark: part.shapes for part in wanted if part.mark not in self._known}
@@ -268,7 +267,7 @@ class LayerDrawing(QObject):
         self._shown = wanted
         for part in wanted:
             graphic = LayerGraphic(self._known[part.mark][1], part.color, part.opacity)
-            self._graphics.append(graphic)
+            self.graphics.append(graphic)
             self._view.add_item(graphic)
 
     def _take(
@@ -286,9 +285,9 @@ class LayerDrawing(QObject):
         self._clear()
 
     def _clear(self) -> None:
-        for graphic in self._graphics:
+        for graphic in self.graphics:
             self._view.remove_item(graphic)
-        self._graphics.clear()
+        self.graphics.clear()
         self._shown = []
 
 
@@ -304,9 +303,9 @@ class _Part:
     shapes: tuple[Shape, ...] = field(compare=False)
 
 
-def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
+def _parts(layers: Layers) -> list[_Part]:
     parts: list[_Part] = []
-    for entry in entries:
+    for entry in layers.entries:
         drawn: dict[int, list[Shape]] = {}
         for shape in entry.shapes():
             drawn.setdefault(shape.item, []).append(shape)
@@ -315,7 +314,7 @@ def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
             if mine:
                 # An item always has the same shapes on a frame, so the first and last identify all.
                 mark = (id(mine[0]), id(mine[-1]), len(mine))
-                opacity = entry.style.opacity
+                opacity = layers.opacity
                 parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))
     return parts
 

@@ -19,12 +19,11 @@ from app.imaging.files import synthetic
 from app.imaging.types import VoiFunction, Window
 from app.views import wording
 from app.views.background import Background
-from app.views.canvas import colormaps
+from app.views.canvas import colormaps, synthetic_band
 from app.views.canvas.corner_text import Corners, Sides, patient_lines
 from app.views.canvas.image_layer import pyramid, whole_patches
 from app.views.canvas.image_view import DRAG_ZOOM, ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, Drag, drag_of, dragged_window
-from app.views.canvas.synthetic_band import SyntheticBand
 from app.views.canvas.text_overlay import Overlay
 from app.views.layouts import column
 from app.views.theme import SPACE
@@ -161,10 +160,9 @@ class PaneView(QWidget):
         self.pane = pane
         self.ready = False
         self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
-        self.band = SyntheticBand()
-        if pane.options.get("synthetic"):
-            self.band.set_model(str(pane.options.get("model") or "a model"))
         self.view = PictureView()
+        if pane.options.get("synthetic"):
+            self._mark(str(pane.options.get("model") or "a model"))
         if pane.instance is not None:
             self.view.overlay.set_corners(Corners(patient_lines(pane.instance)))
             self.view.overlay.set_sides(Sides(*pane.sides))
@@ -184,17 +182,25 @@ class PaneView(QWidget):
             spacing=2,
             margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.m),
         )
-        column(head, self.band, (self.view, 1), foot, spacing=0, parent=self)
+        column(head, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
-        self.note.setText("" if colormaps.is_known(cmap) else f"Colour map {cmap} is unknown: grey")
+        self.note.setText(
+            "" if colormaps.is_known(cmap) else f"Unknown colour map {cmap}: shown in grey"
+        )
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
     def _take(self, read: tuple[Levels, str]) -> None:
         levels, model = read
         self.ready = True
-        self.band.set_model(model)
+        if model:
+            self._mark(model)
         self.view.show_picture(levels)
+
+    def _mark(self, model: str) -> None:
+        """Show the band that marks a picture made by a generative model."""
+        self.view.overlay.set_synthetic(model)
+        self.view.setAccessibleDescription(synthetic_band.text(model))
 
     def _fail(self, error: SightlineError) -> None:
         self.ready = True

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
@@ -16,11 +15,9 @@ from app.imaging.types import Instance, Plane, Series, Volume
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader
-from app.views.theme import SPACE
-from app.views.widgets import ProgressRow, push_button
+from app.views.widgets import ProgressRow, tool_button
 from app.workspace.workspace import REFORMAT, Workspace
 
-PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
@@ -50,7 +47,9 @@ class PlaneSwitch(QObject):
         self._looked_at: XYZ | None = None  # in the patient; each switch goes through it
         self._planes: dict[str, Plane] = {}  # of sections, by SOP Instance UID
         self._cancel: CancelToken | None = None
-        self.banner = Banner(canvas, self.cancel)
+        stop = tool_button("x", "Cancel", self.cancel, 12)
+        self.progress = ProgressRow(stop, 140, "caption")
+        self.progress.setParent(canvas)
         viewport = workspace.viewport
         viewport.image_changed.connect(self._follow)
         viewport.frame_changed.connect(self._frame_changed)
@@ -74,16 +73,22 @@ class PlaneSwitch(QObject):
             return
         self.wanted = plane
         token = self._cancel = CancelToken()
-        self.banner.begin(plane)
+        self._show_progress(0, 0)
+        self.progress.show()
         self.changed.emit()
         self._loader.reformat(
             source,
             plane,
             token,
-            self.banner.show_progress,
+            self._show_progress,
             partial(self._take, token, plane),
             partial(self._give_up, token),
         )
+
+    def _show_progress(self, done: int, total: int) -> None:
+        read = f": {done} of {total} images" if total else "…"
+        text = f"Preparing {self.wanted.value} sections{read}"
+        self.progress.set_progress(text, done, total)
 
     def look_at(self, point: XYZ) -> None:
         """Show the slice through a point in the patient (mm, LPS), in the plane that is shown."""
@@ -103,7 +108,7 @@ class PlaneSwitch(QObject):
         if token is not None:
             token.cancel()
             self.wanted = self.plane
-            self.banner.end()
+            self.progress.hide()
             self.changed.emit()
 
     def _point_looked_at(self) -> XYZ | None:
@@ -139,7 +144,7 @@ class PlaneSwitch(QObject):
         if token is not self._cancel:
             return  # cancelled while the answer was on its way
         self._cancel = None
-        self.banner.end()
+        self.progress.hide()
         self.plane = self._planes[instance.sop_instance_uid] = plane
         self._outline = outline
         point = self._looked_at
@@ -197,53 +202,3 @@ class PlaneSwitch(QObject):
         if self._workspace.viewport.instance is instance:
             self._workspace.show_acquired()
             self._tell(plane, reason)
-
-
-class Banner(ProgressRow):
-    """A banner over the canvas while a volume is assembled, with progress and a Cancel button."""
-
-    def __init__(self, canvas: Canvas, cancel: Callable[[], object]) -> None:
-        self.cancel_button = push_button("Cancel", cancel)
-        super().__init__(self.cancel_button, 120)
-        self.setParent(canvas)
-        self._canvas = canvas
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setProperty("notice", True)
-        self.setProperty("tone", "info")
-        self.setContentsMargins(SPACE.s, SPACE.s, 0, SPACE.s)
-        self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
-        self._wait.timeout.connect(self._appear)
-        canvas.installEventFilter(self)
-
-    def begin(self, plane: Plane) -> None:
-        """Show the banner after a short delay, unless `end` is called before."""
-        self._plane = plane
-        self.set_progress(f"Preparing {plane.value} sections…")
-        self._wait.start()
-
-    def show_progress(self, done: int, total: int) -> None:
-        """Show that `done` of `total` slices have been read."""
-        text = f"Preparing {self._plane.value} sections: {done} of {total} images"
-        self.set_progress(text, done, max(total, 1))
-        self._lay()
-
-    def end(self) -> None:
-        """Hide the banner."""
-        self._wait.stop()
-        self.hide()
-
-    def _appear(self) -> None:
-        self._lay()
-        self.show()
-        self.raise_()
-
-    def _lay(self) -> None:
-        size, room = self.sizeHint(), self._canvas.rect()
-        width = min(size.width(), room.width() - 2 * SPACE.s)
-        left, top = (room.width() - width) // 2, (room.height() - size.height()) // 2
-        self.setGeometry(left, top, width, size.height())
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._canvas and event.type() == QEvent.Type.Resize and self.isVisible():
-            self._lay()
-        return False

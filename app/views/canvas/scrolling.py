@@ -249,7 +249,7 @@ class Scrubber(QScrollBar):
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Position in the series")
-        self.setToolTip(plain_tip("Drag to go through the series"))
+        self.setToolTip(plain_tip("Drag to scroll through the series"))
         self.valueChanged.connect(scroller.to)
         workspace.viewport.requested.connect(lambda _request: self.follow())
         workspace.viewport.image_changed.connect(self.follow)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QLabel
 
 from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.views import wording
 from app.views.theme import THEME, TYPE, ui_font
-from app.views.widgets import plain_tip
 
 HEIGHT = 30.0  # px on screen
 EDGE = 3.0  # px of the line around the picture
@@ -84,31 +82,3 @@ def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
 
 def _font(pixels: float) -> QFont:
     return ui_font(max(round(pixels), 5), QFont.Weight.Bold)
-
-
-class SyntheticBand(QLabel):
-    """The band above a picture; hidden unless a generative model made the picture."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.model = ""
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.setWordWrap(True)
-        self.setFont(_font(TYPE.body))
-        self.setStyleSheet(
-            f"background: {THEME.synthetic}; color: {THEME.synthetic_text}; padding: 4px 10px;"
-        )
-        self.hide()
-
-    def set_model(self, model: str) -> None:
-        """Show the band with a model's title; "" changes nothing, so a shown band stays."""
-        if model:
-            self.model = model
-            self.setText(text(model))
-            self.setAccessibleName(text(model))
-            self.setToolTip(plain_tip(text(model)))
-            self.show()
-
-    def heightForWidth(self, width: int) -> int:
-        return max(super().heightForWidth(width), round(HEIGHT))

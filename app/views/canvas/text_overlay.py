@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.views import wording
 from app.views.canvas import heatmap_legend, label_chips, synthetic_band
-from app.views.canvas.corner_text import Corners, Sides
+from app.views.canvas.corner_text import TOOLS_IN_LIST, Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
 from app.views.theme import THEME, TYPE, ui_font
 from app.views.theme import color as with_alpha
@@ -24,7 +24,7 @@ PLATE_PAD = 5.0
 PICTURE_MS = 30
 """Longest time that a text waits for the picture it belongs to."""
 MAX_LINES = 3  # of one entry of corner text
-MOST_HEIGHT = 0.2  # share of the view above which the list of tools and models is shortened
+MOST_HEIGHT = 0.2  # share of the view above which the list of tools is left out
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -49,12 +49,10 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 """The texts in one corner, with their colours."""
 
 
-def corner_blocks(
-    corners: Corners, area: QRectF, size: float = 1.0, *, brief: bool = False
-) -> list[Block]:
+def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    With `brief`, the list of tools and models is shortened if it would cover much of the image.
+    The list of tools is left out if it would cover much of the image.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -66,37 +64,20 @@ def corner_blocks(
     ):
         if any(texts for texts, _tint in parts):
             block = _block(parts, area, size, right=right, bottom=bottom)
-            if bottom and right and brief and corners.brief:
-                block = _briefer(block, corners, area, size)
+            too_high = block.rect.height() > area.height() * MOST_HEIGHT
+            if bottom and right and corners.warning and too_high:
+                brief = ((wording.NOT_FOR_DIAGNOSIS, TOOLS_IN_LIST), warn)
+                parts = (brief, (corners.bottom_right, ink))
+                block = _block(parts, area, size, right=right, bottom=bottom)
             blocks.append(block)
     return blocks
 
 
-def _briefer(block: Block, corners: Corners, area: QRectF, size: float) -> Block:
-    """Return the bottom right corner, in its short form if it is too high."""
-    if block.rect.height() <= area.height() * MOST_HEIGHT:
-        return block
-    parts = ((corners.brief, THEME.warning), (corners.bottom_right, THEME.overlay_text))
-    return min(
-        block,
-        _block(parts, area, size, right=True, bottom=True, most=1),
-        key=lambda one: one.rect.height(),
-    )
-
-
-def _block(
-    parts: Parts,
-    area: QRectF,
-    size: float,
-    *,
-    right: bool,
-    bottom: bool,
-    most: int = MAX_LINES,
-) -> Block:
+def _block(parts: Parts, area: QRectF, size: float, *, right: bool, bottom: bool) -> Block:
     gap = MARGIN * size
     # Half the view, less its margin and room for a side letter.
     limit = area.width() / 2 - (MARGIN + LETTER_ROOM) * size
-    lines, width, height = _lay_out(parts, size, limit, most)
+    lines, width, height = _lay_out(parts, size, limit)
     x = area.right() - gap - width if right else area.left() + gap
     y = area.bottom() - gap - height if bottom else area.top() + gap
     return Block(QRectF(x, y, width, height), lines, right)
@@ -104,7 +85,7 @@ def _block(
 
 @lru_cache(maxsize=64)  # most corners stay the same while a window is dragged
 def _lay_out(
-    parts: Parts, size: float, limit: float, most: int
+    parts: Parts, size: float, limit: float
 ) -> tuple[tuple[tuple[str, str], ...], float, float]:
     """Return the lines of a corner, each with its colour, and their width and height (px)."""
     metrics = QFontMetricsF(corner_font(size))
@@ -112,29 +93,29 @@ def _lay_out(
         (fitted, tint)
         for texts, tint in parts
         for text in texts
-        for fitted in _fitted(text, metrics, limit, most)
+        for fitted in _fitted(text, metrics, limit)
     )
     width = max(metrics.horizontalAdvance(text) for text, _ in lines)
     return lines, width, metrics.lineSpacing() * len(lines)
 
 
-def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
+def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     """Return a line in its short form, broken or elided if it is too long."""
     if metrics.horizontalAdvance(line) > limit:
         line = wording.SHORT_FORMS.get(line, line)
     parts = [line]
     if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
         parts = line.split(wording.DOT)
-    return [fitted for part in parts for fitted in _broken(part, metrics, limit, most)]
+    return [fitted for part in parts for fitted in _broken(part, metrics, limit)]
 
 
-def _broken(text: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
-    """Break a text into at most `most` lines between words; the last may be elided."""
+def _broken(text: str, metrics: QFontMetricsF, limit: float) -> list[str]:
+    """Break a text into at most `MAX_LINES` lines between words; the last may be elided."""
     lines: list[str] = []
     rest = text
     if any(metrics.horizontalAdvance(word) > limit for word in text.split(" ")):
         return [metrics.elidedText(text, Qt.TextElideMode.ElideRight, limit)]
-    while len(lines) < most - 1 and metrics.horizontalAdvance(rest) > limit:
+    while len(lines) < MAX_LINES - 1 and metrics.horizontalAdvance(rest) > limit:
         words = rest.split(" ")
         count = len(words) - 1
         while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > limit:
@@ -282,7 +263,7 @@ class Overlay(QWidget):
 
     def _laid_out(self) -> list[Block]:
         """Return the corners as they stand in this widget."""
-        return corner_blocks(self.corners, self._area(), brief=True)
+        return corner_blocks(self.corners, self._area())
 
     def set_sides(self, sides: Sides) -> None:
         """Set the side letters."""

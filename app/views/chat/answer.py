@@ -102,11 +102,6 @@ class ReasoningView(QWidget):
         """Whether the reasoning is shown."""
         return self.view is not None and not self.view.isHidden()
 
-    @property
-    def time_text(self) -> str:
-        """The time that the reasoning took, as shown to the user."""
-        return self._time.text()
-
     def append(self, text: str) -> None:
         """Add a piece of reasoning."""
         self._pieces.append(text)

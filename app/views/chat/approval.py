@@ -6,29 +6,32 @@ after the answer one line with the outcome.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
+from app.agent.policy.approvals import shown_arguments
 from app.agent.request import Decision
 from app.views.chat import run_wording
-from app.views.chat.arguments import ArgumentsView, visible
-from app.views.chat.widgets import ElidedText, WrappedText, icon_label, link_button, show_open
-from app.views.icons import pixmap
+from app.views.chat.widgets import ElidedText, WrappedText, link_button, show_open
 from app.views.layouts import Flow, column, icon_row
 from app.views.plain_text import one_line
-from app.views.text_view import literal_view
+from app.views.text_view import LongText, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.widgets import label, push_button
+from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import PackTexts
 
 REASON_CHARS = 500
 ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything
 _MAX_HEIGHT = 240
 _WAITS = "The assistant is waiting for your answer."
+_CODES = "Invisible characters are shown as their codes."
+_KEY = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*")(?=: )', re.MULTILINE)
 _SCROLL = "Scroll up to see what is asked; then it can be allowed."
 _UNSUITABLE = (
     "Results on an image that a tool was not made for may be meaningless. Your yes applies to this "
@@ -104,14 +107,14 @@ class RequestCard(QFrame):
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
-        mark = icon_label("shield-check", THEME.warning, 18)
+        mark = IconLabel("shield-check", 18, THEME.warning)
         return icon_row(mark, column(self.title, self.effect, spacing=2))
 
     def _make_outcome(self) -> QWidget:
         self._show = link_button("What was asked", action=self._toggle)
         show_open(self._show, False)
         self._show.hide()
-        self._mark = icon_label("ban", THEME.text_faint, 14)
+        self._mark = IconLabel("ban", 14, THEME.text_faint)
         self.state = WrappedText("caption")
         self._resolved = QWidget()
         # The button stands below: beside the text it would take half of a narrow dock.
@@ -140,7 +143,7 @@ class RequestCard(QFrame):
         self.what.hide()
         self.setProperty("state", "")
         restyle(self)
-        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.set_icon(name, tint)
         self.state.set_full(text)
         self.setAccessibleName(f"{self.title.plain()} {self.state.full}")
         self._resolved.show()
@@ -158,7 +161,7 @@ class RequestCard(QFrame):
 class GuardedCard(RequestCard):
     """A card that can be answered with yes only after all of it has been on the screen."""
 
-    arguments: ArgumentsView | None = None
+    arguments: LongText | None = None
 
     def appear(self) -> None:
         """Start a timer that enables the yes buttons once the question has been on the screen."""
@@ -210,16 +213,14 @@ class ApprovalCard(GuardedCard):
             title = self._texts.title(event.tool)
             self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
-            self.arguments = ArgumentsView(_MAX_HEIGHT)
+            self.arguments = LongText(_MAX_HEIGHT, tone="mono")
             self.arguments.setAccessibleName("The exact arguments")
-            self._hidden = label(
-                "Invisible characters are shown as their codes.", "warning", wrap=True
-            )
-            for part in (self.tool, *self.touched, self.arguments, self._hidden):
+            text, hidden = _argument_text(event.arguments)
+            self.arguments.append_plain(text)
+            for part in (self.tool, *self.touched, self.arguments):
                 layout.addWidget(part)
-            self.arguments.filled.connect(self._on_filled)
-            self.arguments.show_arguments(event.arguments)
-            self._on_filled()
+            if hidden:
+                layout.addWidget(label(_CODES, "warning", wrap=True))
         self._add_detail(layout, event.detail, "What it would do")
         self.detail.setProperty("tone", "muted")
         # The detail of a tool's request repeats its effect and arguments.
@@ -263,8 +264,17 @@ class ApprovalCard(GuardedCard):
         reason = " ".join(self.reason.text().split())
         self._say(Decision(granted=False, scope=scope, reason=reason))
 
-    def _on_filled(self) -> None:
-        self._hidden.setVisible(self.arguments is not None and self.arguments.hidden)
+
+def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return arguments as JSON, and whether some of their characters would hide text.
+
+    A name cannot pass for another: keys are in ASCII, and within a text quotes are escaped.
+    """
+    if not arguments:
+        return "No arguments.", False
+    text = shown_arguments(arguments)
+    keys = _KEY.sub(lambda found: found[1] + json.dumps(json.loads(found[2])), text)
+    return keys, text != json.dumps(arguments, ensure_ascii=False, indent=2)
 
 
 class OverrideCard(GuardedCard):
@@ -291,12 +301,15 @@ class OverrideCard(GuardedCard):
 
 
 class _ReachedPlace(QFrame):
-    """A file that would be written or a host that would be sent to, with its resolved name."""
+    """A file that would be written or a host that would be sent to, with its resolved name.
+
+    The policy has written the characters that would hide or reorder text as their codes.
+    """
 
     def __init__(self, touched: Mapping[str, str]) -> None:
         super().__init__()
         self.setObjectName("chatTouched")
-        shown = "".join(part.text for part in visible(touched.get("shown", "")))
+        shown = touched.get("shown", "")
         what, note = touched.get("what", ""), touched.get("note", "")
         self.setAccessibleName(f"{one_line(what)} {one_line(shown, 600)}")
         argument = touched.get("argument", "")

@@ -9,11 +9,11 @@ from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOpti
 from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from app.views.agent_thread import Question
-from app.views.chat.widgets import ElidedText, icon_label
+from app.views.chat.widgets import ElidedText
 from app.views.icons import pixmap
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, restyle
-from app.views.widgets import label, tool_button
+from app.views.widgets import IconLabel, label, tool_button
 
 _LINES = 8  # to which the field grows before it scrolls
 _QUEUED = 3  # queued questions that are shown
@@ -101,7 +101,7 @@ class Composer(QFrame):
         self._busy = False
         self.edit = QuestionEdit()
         self.about = ElidedText("", "faint", middle=True)
-        self._about_icon = icon_label("image", THEME.text_faint, 13)
+        self._about_icon = IconLabel("image", 13, THEME.text_faint)
         self.send = self._button("chatSend", "arrow-up", THEME.accent_text, "Send the question")
         self.stop = self._button("chatStop", "square", THEME.text, "Stop (Esc)")
         self.stop_more = self._make_stop_more()
@@ -238,11 +238,6 @@ class PendingList(QWidget):
         self._rows: list[QWidget] = []
         self.hide()
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the queued questions, in the order in which they will be asked."""
-        return tuple(self._numbers)
-
     def show_questions(self, questions: Sequence[Question]) -> None:
         """Show `questions` in place of the previous ones; hide the list if there are none."""
         numbers = [item.number for item in questions]
@@ -266,7 +261,7 @@ class PendingList(QWidget):
         number = question.number
         tip = "Remove this question from the queue"
         row(
-            icon_label("clock", THEME.text_faint, 14),
+            IconLabel("clock", 14, THEME.text_faint),
             label("Queued", "caption"),
             (ElidedText(question.text, "label"), 1),
             tool_button("x", tip, lambda: self.removed.emit(number)),

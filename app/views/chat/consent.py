@@ -35,12 +35,12 @@ from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
 from app.views.chat.thumbnails import PictureButton, to_qimage
-from app.views.chat.widgets import WrappedText, icon_label
+from app.views.chat.widgets import WrappedText
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import SPACE, THEME, part_sheet
-from app.views.widgets import label, push_button
+from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
 
 QUIET_MS = 600  # keys within it were typed for another field, and answer nothing
@@ -109,19 +109,14 @@ class SentPicture(QWidget):
         self.button.setToolTip("See it in full size")
         self.button.setEnabled(False)
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
-        self._risk = label(picture.get("risk", ""), "warning", wrap=True)
-        self._risk.setVisible(bool(self._risk.text()))
+        self.risk = label(picture.get("risk", ""), "warning", wrap=True)
+        self.risk.setVisible(bool(self.risk.text()))
         self._caption = WrappedText("caption")
         self._caption.set_full(picture.get("caption", ""))
         self._size = label("Reading…", "caption", wrap=True)
-        words = (label(name, "strong"), self._risk, self._caption, self._size, 1)
+        words = (label(name, "strong"), self.risk, self._caption, self._size, 1)
         column(icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m), parent=self)
         background.submit(lambda: read_sent(path), self._show, self._fail)
-
-    @property
-    def risk(self) -> str:
-        """Why the picture may identify the patient; "" if there is no sign of that."""
-        return self._risk.text()
 
     @property
     def seen(self) -> bool:
@@ -286,7 +281,7 @@ class ConsentDialog(QDialog):
         self.area.setFocus()
 
     def _lay_out(self, event: ApprovalRequested) -> None:
-        mark = icon_label("shield-check", THEME.warning, 22)
+        mark = IconLabel("shield-check", 22, THEME.warning)
         head = icon_row(mark, label(event.title, "title", wrap=True), SPACE.m)
         self.setAccessibleName(event.title)
         foot = row((self._state, 1), self.no, self.yes)

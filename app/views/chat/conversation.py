@@ -14,11 +14,11 @@ from app.agent.image_reference import unsuitable_image
 from app.imaging.types import Instance
 from app.tools.pack_plan import Accepts
 from app.views.chat.run_view import RunView
-from app.views.chat.widgets import icon_label, link_button
+from app.views.chat.widgets import link_button
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label
 
 _NEAR_END = 32  # px from the end that still count as being there
 _TICK_MS = 100
@@ -282,7 +282,7 @@ class Invitation(QWidget):
         self._text = label("", "muted", wrap=True)
         for part in (self._head, self._text):
             part.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        mark = row(1, icon_label("sparkles", THEME.accent, 30), 1)
+        mark = row(1, IconLabel("sparkles", 30, THEME.accent), 1)
         layout = column(2, mark, self._head, self._text, parent=self)
         layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
         layout.addSpacing(SPACE.m)
@@ -329,7 +329,7 @@ class _Suggestion(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._text = label(text, wrap=True)
         self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        arrow = icon_label("arrow-up", THEME.text_faint, 14)
+        arrow = IconLabel("arrow-up", 14, THEME.text_faint)
         self._row = row((self._text, 1), arrow, margins=(SPACE.m, 10, SPACE.m, 10), parent=self)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QDockWidget,
     QInputDialog,
     QLayout,
     QLineEdit,
@@ -38,15 +37,14 @@ from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Th
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.icons import icon
 from app.views.layouts import column, row
-from app.views.plain_text import menu_text, one_line, tooltip
+from app.views.plain_text import menu_text, one_line
 from app.views.theme import SPACE, THEME, part_sheet
-from app.views.widgets import confirm, label, tool_button
+from app.views.widgets import confirm, plain_tip, tool_button
 from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
-_ROOM_FOR_TITLE = 360  # px
 _DELETED = (
     "Its questions, answers, results and pictures are removed from this computer, the log of what "
     "was done is not. Files that you exported stay where you saved them."
@@ -166,13 +164,6 @@ class ChatDock(QWidget):
         self._background.close()
         if self.thread is not None:
             self.thread.close()  # the runner has ended, so nothing more is written
-
-    def showEvent(self, event: QShowEvent) -> None:
-        # A dock widget with a title bar already says "Assistant".
-        above = self.parentWidget()
-        titled = isinstance(above, QDockWidget) and above.titleBarWidget() is not None
-        self.header.set_titled(not titled)
-        super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Stop the run at once on Esc, or after its current tool on Shift+Esc."""
@@ -408,7 +399,7 @@ class ChatDock(QWidget):
 
 
 class Header(QWidget):
-    """The top row of the dock: title, model badge, and buttons for threads and actions."""
+    """The top row of the dock: model badge, and buttons for threads and actions."""
 
     new_wanted = Signal()
     history_wanted = Signal(str)  # words to find; answered by `show_threads`
@@ -423,7 +414,6 @@ class Header(QWidget):
         self.setObjectName("chatHeader")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = ""
-        self._titled = True
         self.badge = QPushButton()
         self.badge.setObjectName("chatBadge")
         self.badge.setIconSize(QSize(13, 13))
@@ -436,9 +426,7 @@ class Header(QWidget):
         self.more = tool_button(
             "ellipsis", "What can be done with this conversation", self._open_more
         )
-        self.title = label("Assistant", "title")
-        self.title.setContentsMargins(0, 0, SPACE.xs, 0)
-        parts = (self.title, self.badge, 1, self.new, self.history, self.more)
+        parts = (self.badge, 1, self.new, self.history, self.more)
         row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
@@ -471,14 +459,9 @@ class Header(QWidget):
         else:
             text = f"{self._model}\nRuns on this computer; nothing leaves it. Click to change."
         self.badge.setIcon(icon("cloud" if remote_host else "cpu", THEME.text_muted))
-        self.badge.setToolTip(tooltip(text))
+        self.badge.setToolTip(plain_tip(text))
         self.badge.setAccessibleName(f"Language model: {self._model}")
         self.badge.setAccessibleDescription(text)
-        self._fit_badge()
-
-    def set_titled(self, titled: bool) -> None:
-        """Set whether the title may be shown."""
-        self._titled = titled
         self._fit_badge()
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
@@ -490,7 +473,7 @@ class Header(QWidget):
             action = self.menu.addAction(f"{title}\t{_time_text(info.updated)}")
             action.setCheckable(True)
             action.setChecked(info.thread_id == current)
-            action.setToolTip(tooltip(info.title))
+            action.setToolTip(plain_tip(info.title))
             action.triggered.connect(
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )
@@ -518,9 +501,8 @@ class Header(QWidget):
         self._fit_badge()
 
     def _fit_badge(self) -> None:
-        """In a narrow dock, hide the title first, then elide the middle of the model's name."""
-        self.title.setVisible(self._titled and self.width() >= _ROOM_FOR_TITLE)
-        room = max(40, self.width() - (192 if self.title.isHidden() else 282))
+        """In a narrow dock, elide the middle of the model's name."""
+        room = max(40, self.width() - 192)
         metrics = QFontMetrics(self.badge.font())
         text = metrics.elidedText(self._model, Qt.TextElideMode.ElideMiddle, room)
         self.badge.setText(" " + text.replace("&", "&&"))

@@ -6,66 +6,62 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 from weakref import WeakSet
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QPushButton, QSizePolicy
 from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views import wording
-from app.views.plain_text import tooltip
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.plain_text import menu_text, one_line
+from app.views.theme import THEME
+from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
 
-_DOT = 8
+_DOT = 8  # px
+_CHARS = 40  # of a chip's text; its tooltip has all
 
 
-class FindingChip(QAbstractButton):
+class FindingChip(QPushButton):
     """A finding as a small button with its colour, label and measurement."""
 
-    def __init__(self, finding: Finding, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.setObjectName("chatChip")
+        self.setIconSize(QSize(_DOT, _DOT))
+        self.set_tint(THEME.text_faint)
         self.finding = finding
-        self._tint = THEME.text_faint
+        self._brief = False
         self.setCheckable(True)
-        self.setText(wording.chip_text(finding) or "Finding")
-        self.setFont(ui_font(TYPE.caption))
+        self.describe(finding)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(f"Show {self.text()} on the image")
-        parts = (finding.description, wording.maker_text(finding), wording.NOT_FOR_DIAGNOSIS)
-        self.setToolTip(tooltip("\n".join(part for part in parts if part)))
+        parts = (finding.description, wording.maker_details(finding), wording.NOT_FOR_DIAGNOSIS)
+        self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
+
+    def set_brief(self) -> None:
+        """Show the label only, because the measurement is read elsewhere in the chat."""
+        self._brief = True
+        self.describe(self.finding)
+
+    def describe(self, finding: Finding) -> None:
+        """Show the label and measurement of a finding, which may have changed since."""
+        label = wording.one_line(finding.label) if self._brief else wording.chip_text(finding)
+        self.setText(menu_text(one_line(label, _CHARS)) or "Finding")
 
     def set_tint(self, tint: str) -> None:
         """Set the colour of the chip's dot, which is the finding's colour on the canvas."""
-        self._tint = tint
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(self.fontMetrics().horizontalAdvance(self.text()) + _DOT + 24, 24)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(40, 24)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+        dot = QPixmap(QSize(4 * _DOT, 4 * _DOT))
+        dot.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(dot)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        on, over = self.isChecked(), self.underMouse() and self.isEnabled()
-        painter.setBrush(QColor(THEME.selected if on else THEME.hover if over else THEME.panel))
-        painter.setPen(QColor(THEME.accent if on or self.hasFocus() else THEME.border))
-        painter.drawRoundedRect(frame, 12, 12)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._tint if self.isEnabled() else THEME.text_faint))
-        painter.drawEllipse(QPointF(8 + _DOT / 2, self.height() / 2), _DOT / 2, _DOT / 2)
-        painter.setPen(QColor(THEME.text if self.isEnabled() else THEME.text_faint))
-        left = 8 + _DOT + 6
-        room = self.rect().adjusted(left, 0, -8, 0)
-        cut = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, cut)
+        painter.setBrush(QColor(tint))
+        painter.drawEllipse(dot.rect())
         painter.end()
+        self.setIcon(QIcon(dot))
 
 
 class LinkedText(Protocol):
@@ -200,7 +196,7 @@ class FindingLinks:
         item = annotations.get(key)
         chip.setEnabled(item is not None)
         if item is not None:
-            chip.setText(wording.chip_text(item.finding) or "Finding")
+            chip.describe(item.finding)
             chip.set_tint(THEME.annotation_color(item.color))
         chip.setChecked(item is not None and annotations.selected == key)
 

@@ -31,9 +31,10 @@ from PySide6.QtGui import (
 )
 
 from app.agent.answers.evidence import MARK, UNKNOWN, citations, numbers_in
-from app.views.plain_text import clean, tooltip
+from app.views.plain_text import clean
 from app.views.text_view import LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
+from app.views.widgets import plain_tip
 
 _FENCE = re.compile(r"\s*```")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
@@ -299,7 +300,7 @@ class MarkdownWriter:
         form = QTextCharFormat(self._formats[span.style])
         form.setAnchorHref((RESULT_SCHEME if cites else LINK_SCHEME) + span.target)
         if span.tip:
-            form.setToolTip(tooltip(span.tip))
+            form.setToolTip(plain_tip(span.tip))
         return form
 
 

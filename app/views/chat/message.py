@@ -9,12 +9,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
-from app.views.chat.widgets import HoverButton, icon_label, link_button
+from app.views.chat.widgets import link_button
 from app.views.icons import icon
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import clean
 from app.views.text_view import literal_view
 from app.views.theme import SPACE, THEME
+from app.views.widgets import IconLabel, tool_button
 
 _SHARE = 0.86  # of the width that a bubble takes at most
 
@@ -35,9 +36,8 @@ class UserBubble(QWidget):
         self._ask_again = ask_again
         self._branch = branch
         self.setAccessibleName("You asked")
-        self.more = HoverButton("ellipsis", "What can be done with this question", self)
-        below = self.more.rect().bottomLeft
-        self.more.clicked.connect(lambda _checked=False: self._open(self.more.mapToGlobal(below())))
+        self.more = tool_button("ellipsis", "What can be done with this question", self._open, 14)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
         self.view = literal_view(text, name="Your question")
@@ -56,11 +56,12 @@ class UserBubble(QWidget):
         """Open the menu at the pointer."""
         self._open(event.globalPos())
 
-    def _open(self, at: QPoint) -> None:
+    def _open(self, at: QPoint | None = None) -> None:
+        """Open the menu at a place on the screen, or below the button."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._fill(menu)
-        menu.popup(at)
+        menu.popup(at or self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def _fill(self, menu: QMenu) -> None:
         menu.addAction(icon("rotate-ccw"), "Ask again", self._ask_again)
@@ -77,10 +78,10 @@ class UserBubble(QWidget):
 
 
 _TONES = {
-    "done": ("circle-check", THEME.ok, 14),
-    "muted": ("ban", THEME.text_faint, 14),
-    "warning": ("triangle-alert", THEME.warning, 18),
-    "error": ("circle-alert", THEME.error, 18),
+    "done": ("circle-check", 14, THEME.ok),
+    "muted": ("ban", 14, THEME.text_faint),
+    "warning": ("triangle-alert", 18, THEME.warning),
+    "error": ("circle-alert", 18, THEME.error),
 }
 
 
@@ -94,7 +95,7 @@ class Notice(QFrame):
         self._actions: Flow | None = None
         quiet = tone in ("muted", "done")
         self.view = literal_view(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")
-        line = icon_row(icon_label(*_TONES[tone]), self.view)
+        line = icon_row(IconLabel(*_TONES[tone]), self.view)
         margins = (2, 0, 2, 0) if quiet else (SPACE.m, 10, SPACE.m, 10)
         self._body = column(line, margins=margins, parent=self)
         self.setAccessibleName(self.view.plain())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
@@ -35,151 +35,72 @@ from app.views.chat.consent import ConsentCard
 from app.views.chat.message import Notice, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button
+from app.views.chat.widgets import ElidedText, ThinProgress, link_button
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label
 from app.views.wording import sentence
 
 _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A wrapped line of plain grey text with an icon."""
+    """A wrapped line of plain grey text with an icon, which stays in the conversation."""
 
-    passing = False  # whether it is of this moment only: rewritten in place, removed afterwards
-
-    def __init__(self, icon: str = "info", tint: str = THEME.text_faint) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self._label = label("", "caption", wrap=True)
-        line = icon_row(icon_label(icon, tint, 14), self._label, 8)
+        self.text = one_line(text, _CHARS)
+        self.setAccessibleName(self.text)
+        words = label(self.text, "caption", wrap=True)
+        line = icon_row(IconLabel("info", 14, THEME.text_faint), words, 8)
         column(line, margins=(2, 0, 2, 0), parent=self)
-
-    @property
-    def text(self) -> str:
-        """The text that is shown."""
-        return self._label.text()
-
-    def say(self, event: Noted) -> None:
-        """Show a notice."""
-        self.passing = event.passing
-        self._show(one_line(event.text, _CHARS))
-
-    def tick(self) -> None:
-        """Update a text that depends on the time; does nothing by default."""
-
-    def _show(self, text: str) -> None:
-        if text != self.text:
-            self._label.setText(text)
-            self.setAccessibleName(text)
-
-
-class RetryLine(NoteLine):
-    """A line that counts down to the next request to an endpoint and says why the last failed."""
-
-    passing = True
-
-    def __init__(self, event: ModelRetry) -> None:
-        super().__init__("clock", THEME.warning)
-        self.show_retry(event)
-
-    def show_retry(self, event: ModelRetry) -> None:
-        """Count down to the attempt that the event announces."""
-        self._reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or "The endpoint failed"
-        self._count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
-        self._until = time.monotonic() + max(0.0, event.wait_s)
-        self.tick()
-
-    def tick(self) -> None:
-        """Show the number of seconds that are left."""
-        left = math.ceil(self._until - time.monotonic())
-        when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
-        self._show(f"{self._reason}: {when} {self._count}")
 
 
 class ActivityBar(QWidget):
     """A moving bar with a text beside it, shown while a run has nothing new to show."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, live: bool) -> None:
         super().__init__()
+        self._live = live
+        self.setVisible(live)
         bar = ThinProgress()
         bar.setFixedWidth(36)
-        self._label = label("Thinking…", "caption")
+        self._label = label("Thinking…", "caption", wrap=True)
         row(bar, (self._label, 1), margins=(2, 0, 2, 0), parent=self)
+        self.stopping = ""  # the text from the moment the user pressed stop
+        self.passing = False  # whether the text is of this moment only
+        self._retry: tuple[str, str, float] | None = None
 
     @property
     def text(self) -> str:
         """The text beside the bar; "" while it is hidden."""
         return "" if self.isHidden() else self._label.text()
 
-    def say(self, text: str) -> None:
-        """Show the bar with `text`; hide the bar if `text` is empty."""
-        self.setVisible(bool(text))
-        self._label.setText(text)
-
-
-class RunStatus:
-    """The activity bar at the end of a run in progress, with at most one grey line above it."""
-
-    def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
-        self.line: NoteLine | None = None
-        self.bar = ActivityBar() if live else None
-        self._insert = insert
-        self._live = live
-        self.stopping = ""  # the text from the moment the user pressed stop
-
-    def say(self, text: str) -> None:
+    def say(self, text: str, *, passing: bool = False) -> None:
         """Show the bar with `text`, or `stopping` if that is set; hide the bar if both are ""."""
-        if self.bar is not None:
-            self.bar.say(self.stopping or text)
+        self._retry, self.passing = None, passing
+        self._show(self.stopping or text)
 
-    def note(self, event: ModelRetry | Noted) -> None:
-        """Show a notice or a retry; a temporary line is replaced, any other line stays above it."""
-        line = self.line
-        if isinstance(event, ModelRetry):
-            if isinstance(line, RetryLine):
-                line.show_retry(event)
-            elif self._live:
-                self._put(RetryLine(event))
-                self.say("")  # the countdown moves by itself
-        elif event.text.strip():
-            if line is None or isinstance(line, RetryLine) or not line.passing:
-                line = NoteLine()
-                self._put(line)
-            line.say(event)
-            self.say("Waiting…" if event.passing else "Thinking…")
+    def count_down(self, event: ModelRetry) -> None:
+        """Count down to the next request to an endpoint, and say why the last one failed."""
+        reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or "The endpoint failed"
+        count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
+        self._retry = reason, count, time.monotonic() + max(0.0, event.wait_s)
+        self.passing = True
+        self.tick()
 
-    def clear_line(self, event: RunEvent) -> None:
-        """Remove a temporary line if `event` makes it outdated; other lines stay in place."""
-        if self.line is None or isinstance(event, (Usage, ToolProgress, Noted)):
-            return
-        if not (isinstance(event, ModelRetry) and self.line.passing):
-            self._drop()
+    def tick(self) -> None:
+        """Show the number of seconds that are left until the next request."""
+        if self._retry is not None:
+            reason, count, until = self._retry
+            left = math.ceil(until - time.monotonic())
+            when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
+            self._show(self.stopping or f"{reason}: {when} {count}")
 
-    def end(self) -> None:
-        """Remove the bar and a temporary line, because the run has ended."""
-        self._drop()
-        if self.bar is not None:
-            _remove(self.bar)
-            self.bar = None
-
-    def _put(self, line: NoteLine) -> None:
-        self._drop()
-        self.line = line
-        self._insert(line)
-
-    def _drop(self) -> None:
-        if self.line is not None and self.line.passing:
-            _remove(self.line)
-        self.line = None
-
-
-def _remove(widget: QWidget) -> None:
-    """Take a widget out of its layout at once; Qt deletes it later."""
-    widget.hide()
-    widget.setParent(None)
-    widget.deleteLater()
+    def _show(self, text: str) -> None:
+        self.setVisible(self._live and bool(text))
+        self._label.setText(text)
 
 
 CONTINUE = "Go on."
@@ -222,14 +143,8 @@ class RunView(QWidget):
         )
         self.answers = self._stream.answers
         self.thoughts = self._stream.thoughts
-        self._status = RunStatus(self._insert, live=live)
-        if self._status.bar is not None:
-            self._layout.addWidget(self._status.bar)
-
-    @property
-    def note(self) -> NoteLine | None:
-        """The notice or retry line currently shown; None if there is none."""
-        return self._status.line
+        self.activity = ActivityBar(live=live)
+        self._layout.addWidget(self.activity)
 
     @property
     def running(self) -> bool:
@@ -241,15 +156,9 @@ class RunView(QWidget):
         """The answer streamed last, to which the conversation scrolls; None if there is none."""
         return self._stream.open
 
-    @property
-    def state_text(self) -> str:
-        """The text beside the activity bar; "" while there is no bar."""
-        return self._status.bar.text if self._status.bar is not None else ""
-
     def tick(self) -> None:
         """Update elapsed times and activity bars."""
-        if self.note is not None:
-            self.note.tick()
+        self.activity.tick()
         self._stream.tick()
         for card in self.cards.values():
             if card.running:
@@ -263,8 +172,8 @@ class RunView(QWidget):
         after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
         for card in running if how == "now" else ():
             card.stopping()
-        self._status.stopping = "Stopping…" if how == "now" else after
-        self._status.say("")
+        self.activity.stopping = "Stopping…" if how == "now" else after
+        self.activity.say("")
 
     def handle(self, event: RunEvent) -> None:
         """Show an event of the run."""
@@ -274,18 +183,21 @@ class RunView(QWidget):
             self._stream.withdraw()
         if not isinstance(event, (TextDelta, ReasoningDelta)):
             self._stream.mark()
-        self._status.clear_line(event)
+        if self.activity.passing and not isinstance(event, (Usage, ToolProgress, Noted)):
+            self.activity.say("Thinking…")
         match event:
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
             case TextDelta():
                 if self._stream.write(event.text):
-                    self._status.say("")
+                    self.activity.say("")
             case ReasoningDelta():
                 self._stream.think(event.text)
-                self._status.say("")
-            case ModelRetry() | Noted():
-                self._status.note(event)
+                self.activity.say("")
+            case ModelRetry():
+                self.activity.count_down(event)
+            case Noted():
+                self._note(event)
             case PlanUpdated():
                 self._show_plan(event)
             case ToolStarted():
@@ -309,9 +221,15 @@ class RunView(QWidget):
 
     def _insert(self, widget: QWidget, before: QWidget | None = None) -> None:
         """Insert a widget before another one, or at the end, above the moving bar."""
-        before = before if before is not None else self._status.bar
-        at = self._layout.count() if before is None else self._layout.indexOf(before)
-        self._layout.insertWidget(at, widget)
+        self._layout.insertWidget(self._layout.indexOf(before or self.activity), widget)
+
+    def _note(self, event: Noted) -> None:
+        if not event.text.strip():
+            return
+        if not event.passing:
+            self._insert(NoteLine(event.text))
+        text = one_line(event.text, _CHARS) if event.passing else "Thinking…"
+        self.activity.say(text, passing=event.passing)
 
     def _results(self) -> dict[int, str]:
         """Return the results that the answer may cite, including cited ones of earlier runs."""
@@ -343,7 +261,7 @@ class RunView(QWidget):
         card = ToolCard(event, self._actions, live=self._live)
         self.cards[event.call_id] = card
         self._insert(card)
-        self._status.say("")  # the card itself moves
+        self.activity.say("")  # the card itself moves
 
     def _finish(self, event: ToolFinished) -> None:
         card = self.cards.get(event.call_id)
@@ -361,7 +279,7 @@ class RunView(QWidget):
 
     def _say_thinking(self) -> None:
         if not any(card.running for card in self.cards.values()):
-            self._status.say("Thinking…")
+            self.activity.say("Thinking…")
 
     def _request(self, event: ApprovalRequested) -> None:
         self._stream.close()
@@ -371,7 +289,7 @@ class RunView(QWidget):
         card.appear()
         if event.call_id in self.cards:
             self.cards[event.call_id].waiting(True)
-        self._status.say("")
+        self.activity.say("")
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
         answer, live, texts = self._actions.answer, self._live, self._actions.texts
@@ -398,13 +316,17 @@ class RunView(QWidget):
         if self.ended:
             return
         self.ended = event.kind
-        self._status.end()
+        self.activity.hide()
         for request in self.approvals.values():
             request.expire()
         if self.plan is not None:
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
+            if event.by_rules or self._model == "offline":
+                for card in self.cards.values():
+                    if card.evidence in event.cited:
+                        card.fold(event.answer)
             self._model = run_wording.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
@@ -453,10 +375,10 @@ class RunView(QWidget):
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:
-        limit = run_wording.limit(stopped_by)
-        notice = Notice(limit.text, limit.advice, tone="warning")
+        text, advice, in_settings = run_wording.limit(stopped_by)
+        notice = Notice(text, advice, tone="warning")
         notice.add_action("Continue", "play", lambda: self._actions.ask_again(CONTINUE))
-        if limit.in_settings:
+        if in_settings:
             notice.add_action("Limits…", "", self._actions.open_limits)
         return notice
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from app.agent.events import Usage
 from app.views.plain_text import one_line
 
@@ -40,25 +38,13 @@ def effect(name: str) -> str:
     return _EFFECTS.get(name, one_line(name, 80))
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A description, for the user, of the limit that ended a run."""
-
-    text: str
-    advice: str
-    in_settings: bool
-
-
-def limit(stopped_by: str) -> Limit:
-    """Return a description of the limit that `RunFinished.stopped_by` names."""
+def limit(stopped_by: str) -> tuple[str, str, bool]:
+    """Return a text for the limit that ended a run, advice, and whether the settings have it."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"
-    return Limit(
-        (_LIMITS | _LOOPS).get(stopped_by, unknown),
-        f"What was found so far is above. Continue, or {way}.",
-        in_settings,
-    )
+    advice = f"What was found so far is above. Continue, or {way}."
+    return (_LIMITS | _LOOPS).get(stopped_by, unknown), advice, in_settings
 
 
 def usage(event: Usage) -> str:

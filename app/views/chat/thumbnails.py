@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QImage, QPainter, QPixmap
+from PySide6.QtWidgets import QPushButton
 from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
+from app.views import icons
 from app.views.background import Background
 from app.views.canvas import synthetic_band
-from app.views.icons import pixmap
-from app.views.plain_text import tooltip
-from app.views.theme import SPACE, THEME
+from app.views.theme import THEME
+from app.views.widgets import plain_tip
 
 SIDE = 84  # px, the longer side of a thumbnail on screen
 _READ = SIDE * 3  # px that are kept of it: enough for a screen of three times the density
@@ -55,67 +55,51 @@ def to_qimage(image: Image.Image) -> QImage:
     return QImage(data, image.width, image.height, image.width * 4, form).copy()
 
 
-class PictureButton(QAbstractButton):
+class PictureButton(QPushButton):
     """A button that shows a picture, whose longer side is at most `side` px on the screen."""
 
     def __init__(self, side: int) -> None:
         super().__init__()
+        self.setObjectName("chatPicture")
         self.image: QImage | None = None
         self.failed = False
         self._side = side
-        self._shown: QImage | None = None
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setIcon(icons.icon("image", THEME.text_faint))
         self.setFixedSize(side, side * 3 // 4)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def set_image(self, image: QImage) -> None:
-        """Show a picture, scaled down if it is larger than the button."""
+    def set_image(self, image: QImage, *, synthetic: bool = False) -> None:
+        """Show a picture, scaled down if it is larger than the button.
+
+        A picture that is `synthetic` gets the band that marks it.
+        """
         self.image = image
         box = QSize(self._side, self._side).boundedTo(image.size())
         size = image.size().scaled(box, Qt.AspectRatioMode.KeepAspectRatio)
-        self.setFixedSize(size.expandedTo(_SMALLEST))
         ratio = self.devicePixelRatioF()
         # Scaled once: a smooth picture of a thousand lines at each repaint would cost too much.
-        self._shown = image.scaled(
-            size * ratio,
-            Qt.AspectRatioMode.KeepAspectRatio,
-            Qt.TransformationMode.SmoothTransformation,
+        shown = QPixmap.fromImage(
+            image.scaled(
+                size * ratio,
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
         )
-        self._shown.setDevicePixelRatio(ratio)
-        self.update()
+        shown.setDevicePixelRatio(ratio)
+        if synthetic:
+            painter = QPainter(shown)
+            synthetic_band.draw_small(painter, QRectF(QPointF(), shown.deviceIndependentSize()))
+            painter.end()
+        self.setIcon(QIcon(shown))
+        self.setIconSize(size)
+        self.setFixedSize(size.expandedTo(_SMALLEST) + QSize(2, 2))  # and the border
 
     def fail(self) -> None:
         """Show that the picture could not be loaded."""
         self.failed = True
         self.setEnabled(False)
+        self.setIcon(icons.icon("image-off", THEME.text_faint))
         self.setFixedSize(self._side, 48)
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        shape = QPainterPath()
-        shape.addRoundedRect(frame, SPACE.radius_small, SPACE.radius_small)
-        painter.fillPath(shape, QColor(THEME.canvas))
-        if self._shown is not None:
-            size = self._shown.deviceIndependentSize().toSize()
-            left, top = self.width() - size.width(), self.height() - size.height()
-            painter.setClipPath(shape)
-            painter.drawImage(left // 2, top // 2, self._shown)
-            self.draw_over(painter)
-            painter.setClipping(False)
-        else:
-            mark = pixmap("image-off" if self.failed else "image", 20, THEME.text_faint, 2.0)
-            painter.drawPixmap(self.rect().center().x() - 10, self.rect().center().y() - 10, mark)
-        bright = self.hasFocus() or self.underMouse()
-        painter.setPen(QColor(THEME.accent if bright else THEME.border))
-        painter.drawPath(shape)
-        painter.end()
-
-    def draw_over(self, painter: QPainter) -> None:
-        """Draw something over the picture; does nothing by default."""
 
 
 class Thumbnail(PictureButton):
@@ -143,15 +127,10 @@ class Thumbnail(PictureButton):
             lambda: (read(path), synthetic.file_model_title(path)), self._show, self._show_error
         )
 
-    def draw_over(self, painter: QPainter) -> None:
-        """Draw the band that marks the picture as synthetic, if it is."""
-        if self.made_by:
-            synthetic_band.draw_small(painter, QRectF(self.rect()))
-
     def _describe(self) -> None:
         lines = [self._title, *([synthetic_band.text(self.made_by)] if self.made_by else [])]
         self.setAccessibleName(f"Open picture {'. '.join(lines)} beside the image")
-        self.setToolTip(tooltip("\n".join([*lines, "Click to open it beside the image."])))
+        self.setToolTip(plain_tip("\n".join([*lines, "Click to open it beside the image."])))
 
     def _show(self, picture: tuple[QImage, str]) -> None:
         if not isValid(self):  # its card was deleted while the picture was read
@@ -160,9 +139,9 @@ class Thumbnail(PictureButton):
         if made_by and not self.made_by:
             self.made_by = made_by
             self._describe()
-        self.set_image(image)
+        self.set_image(image, synthetic=bool(self.made_by))
 
     def _show_error(self, error: SightlineError) -> None:
         if isValid(self):
             self.fail()
-            self.setToolTip(tooltip(error.text))
+            self.setToolTip(plain_tip(error.text))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QGridLayout, QLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
@@ -25,18 +26,16 @@ from app.views.chat import missing_models
 from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import ElidedText, ThinProgress, icon_label, link_button, show_open
-from app.views.icons import pixmap
+from app.views.chat.widgets import ElidedText, ThinProgress, link_button, show_open
 from app.views.layouts import Flow, column, icon_row, row
-from app.views.plain_text import one_line, tooltip
+from app.views.plain_text import one_line
 from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label, plain_tip
 from app.views.wording import PackTexts, words_of
 
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
-ROWS = 6  # of the table of key figures
 _COLUMNS: dict[str, str] = shipped_table("key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
@@ -89,7 +88,7 @@ class ToolCard(QFrame):
         self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
-        self._details.add("Details", lambda: f"{self.tool} {_as_json(started.arguments)}")
+        self._details.add("Details", self._call_text)
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
         parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
@@ -99,7 +98,6 @@ class ToolCard(QFrame):
         self.error: TextView | None = None
         self.reason: TextView | None = None  # why it was not run
         self.warning: TextView | None = None
-        self.table: KeyFiguresTable | None = None
         self._name()
 
     @property
@@ -136,11 +134,6 @@ class ToolCard(QFrame):
         self.setProperty("cited", False)
         restyle(self)
 
-    @property
-    def duration_text(self) -> str:
-        """The call's duration as shown to the user."""
-        return self._duration.text()
-
     def tick(self) -> None:
         """Update the elapsed time."""
         if self._began is not None and self.running:
@@ -167,6 +160,25 @@ class ToolCard(QFrame):
         self.progress_text.set_full(event.text)
         self.progress_text.setVisible(bool(event.text))
 
+    def fold(self, answer: str) -> None:
+        """Put away what `answer` says of this result too, so that each figure is read once."""
+        said = _figures_in(answer)
+        if self.summary is not None:
+            self.summary.hide()
+            self._details.add("Summary", self.summary.plain, "muted")
+        if self.warning is not None:
+            lines = self.warning.plain().split("\n")
+            text = answer.casefold()
+            left = [
+                line
+                for line in lines
+                if not (_figures_in(line) & said or line.removeprefix("⚠ ").casefold() in text)
+            ]
+            self.warning.set_plain("\n".join(left))
+            self.warning.setVisible(bool(left))
+        for chip in self.chips:
+            chip.set_brief()
+
     def finish(self, event: ToolFinished) -> None:
         """Show the result, or why there is none."""
         self.status = "refused" if event.refused else event.status
@@ -175,7 +187,7 @@ class ToolCard(QFrame):
         self.progress.hide()
         self.progress_text.hide()
         name, tint, word = _STATES[self.status]
-        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.set_icon(name, tint)
         self._mark.setAccessibleName(word)
         self._word.setText(word if event.status != "ok" else "")
         self._word.setVisible(event.status != "ok")
@@ -186,6 +198,9 @@ class ToolCard(QFrame):
         for part in self._parts(event):
             self._body.insertWidget(at, part)
             at += 1
+        figures = key_figures(event.output) if event.status == "ok" else ""
+        if figures:
+            self._details.add("Figures", lambda: figures)
         if event.output or event.metadata:
             result = {"output": event.output, "metadata": event.metadata}
             self._details.add("Result", lambda: _as_json(result))
@@ -198,7 +213,7 @@ class ToolCard(QFrame):
         self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
-        self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
+        self._number.setToolTip(plain_tip(f"Answers cite this result as [{event.evidence}]"))
 
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
@@ -217,28 +232,22 @@ class ToolCard(QFrame):
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
                 parts.append(self.warning)
         parts.extend(self._missing(event))
-        figures = key_figures(event.output) if event.status == "ok" else KeyFigures()
-        if figures.rows:
-            self.table = KeyFiguresTable(figures)
-            parts.append(self.table)
         if event.findings:
             parts.append(self._chips(event.findings))
-        if any(finding.provenance.model for finding in event.findings):
-            parts.append(self._made_by(event))
         return parts
 
     def _make_head(self) -> QLayout:
         title = ElidedText(self._tools.texts.title(self.tool), "strong")
         self._duration = label("", "caption")
         self._word = label("Running", "caption")
-        self._mark = icon_label("loader-circle", THEME.accent, 14)
+        self._mark = IconLabel("loader-circle", 14, THEME.accent)
         self._mark.setAccessibleName("Running")
         self._number = label("", "caption")
         self._number.setObjectName("chatNumber")
         self._number.hide()
         icon_name = self._tools.texts.icon(self.tool)
         return row(
-            icon_label(icon_name, THEME.text_muted, 18),
+            IconLabel(icon_name, 18, THEME.text_muted),
             (title, 1),
             row(self._duration, self._word, self._mark, self._number, spacing=6),
             spacing=10,
@@ -283,7 +292,7 @@ class ToolCard(QFrame):
         first, several = self.missing[0], len(self.missing) > 1
         button = link_button("Models…", "cpu", lambda: self._tools.open_models(first))
         button.setAccessibleName("Open the models" if several else f"Open the model {first}")
-        button.setToolTip(tooltip(f"Install or download: {', '.join(self.missing)}"))
+        button.setToolTip(plain_tip(f"Install or download: {', '.join(self.missing)}"))
         self.models_button = button
         return _flow([button])
 
@@ -293,10 +302,10 @@ class ToolCard(QFrame):
         left = len(findings) - len(shown)
         return _flow([*self.chips, *([label(f"and {left} more", "faint")] if left else [])])
 
-    def _made_by(self, event: ToolFinished) -> QWidget:
-        models = sorted({item.provenance.model for item in event.findings} - {""})
-        maker = ", ".join(models)
-        return ElidedText(maker, "faint")
+    def _call_text(self) -> str:
+        models = sorted({item.provenance.model for item in self.findings} - {""})
+        used = f"\n{', '.join(models)}" if models else ""
+        return f"{self.tool} {_as_json(self.arguments)}{used}"
 
     def _name(self) -> None:
         word = _STATES[self.status][2]
@@ -311,15 +320,15 @@ class Disclosures(QWidget):
         super().__init__()
         self._row = Flow(2)
         self._layout = column(self._row, spacing=6, parent=self)
-        self._texts: dict[str, Callable[[], str]] = {}
+        self._texts: dict[str, tuple[Callable[[], str], str]] = {}
         self._views: dict[str, TextView] = {}
         self._buttons: dict[str, QPushButton] = {}
 
-    def add(self, title: str, text: Callable[[], str]) -> None:
+    def add(self, title: str, text: Callable[[], str], tone: str = "mono") -> None:
         """Add a closed section; when it is first opened, `text` is called to get its text."""
         button = link_button(title, action=lambda: self.toggle(title))
         show_open(button, False)
-        self._texts[title] = text
+        self._texts[title] = text, tone
         self._buttons[title] = button
         self._row.addWidget(button)
 
@@ -327,7 +336,8 @@ class Disclosures(QWidget):
         """Open or close a section."""
         opened = self.view(title) is not None and not self._views[title].isHidden()
         if title not in self._views:
-            view = literal_view(self._texts[title](), "mono", title, max_height=_MAX_HEIGHT)
+            text, tone = self._texts[title]
+            view = literal_view(text(), tone, title, max_height=_MAX_HEIGHT)
             view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             self._views[title] = view
             self._layout.addWidget(view)
@@ -364,69 +374,32 @@ def _text(text: str, tone: str) -> TextView:
     return view
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFigures:
-    """A small table of text; `more` is the number of rows that were left out.
-
-    Attributes:
-        rows: Cells of each row, starting with the row's name.
-        header: Column titles, the first one empty; () if rows are pairs of name and value.
-    """
-
-    rows: tuple[tuple[str, ...], ...] = ()
-    header: tuple[str, ...] = ()
-    more: int = 0
-
-    @property
-    def lines(self) -> tuple[tuple[str, ...], ...]:
-        """The header, if there is one, and the rows."""
-        return (self.header, *self.rows) if self.header else self.rows
+def key_figures(output: Mapping[str, Any]) -> str:
+    """Return the main figures in a tool's output as text in columns; "" if there are none."""
+    rows = _rows(output)
+    if not rows:
+        return ""
+    names, *others = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    return "\n".join(
+        "  ".join([name.ljust(names), *map(str.rjust, cells, others)]) for name, *cells in rows
+    )
 
 
-class KeyFiguresTable(QWidget):
-    """Shows key figures, with the names at the left and the figures at the right."""
-
-    def __init__(self, figures: KeyFigures) -> None:
-        super().__init__()
-        self._figures = figures
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Key figures")
-        self.setAccessibleDescription(self.as_text())
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(SPACE.m)
-        grid.setVerticalSpacing(SPACE.xs)
-        grid.setColumnStretch(0, 1)
-        for place, cells in enumerate(figures.lines):
-            grid.addWidget(ElidedText(cells[0], "caption"), place, 0)
-            for number, text in enumerate(cells[1:], 1):
-                cell = label(text, "faint" if cells is figures.header else "label")
-                grid.addWidget(cell, place, number, Qt.AlignmentFlag.AlignRight)
-        if figures.more:
-            grid.addWidget(label(f"and {figures.more} more", "faint"), grid.rowCount(), 0)
-
-    def as_text(self) -> str:
-        """Return all cells as text, with tabs between columns."""
-        return "\n".join("\t".join(cells) for cells in self._figures.lines)
-
-
-def key_figures(output: Mapping[str, Any]) -> KeyFigures:
-    """Return a table of the main figures in a tool's output; without rows if there are none."""
+def _rows(output: Mapping[str, Any]) -> list[tuple[str, ...]]:
     for value in output.values():
         if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
             columns = _columns(list(value.values()))
             if columns:
-                rows = (
+                return [("", *columns.values())] + [
                     (words_of(str(name)), *(_figure(item.get(key)) for key in columns))
                     for name, item in value.items()
-                )
-                return _cut(rows, ("", *columns.values()))
+                ]
     for value in (output, *output.values()):
         scores = isinstance(value, Mapping) and len(value) >= 4
         if scores and all(isinstance(item, float) for item in value.values()):
             ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
-            return _cut((words_of(str(key)), f"{score:.2f}") for key, score in ranked)
-    return _cut(_pairs(output))
+            return [(words_of(str(key)), f"{score:.2f}") for key, score in ranked]
+    return list(_pairs(output))
 
 
 def number(value: float) -> str:
@@ -472,9 +445,9 @@ def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             yield words_of(str(key)), one_line(value)
 
 
-def _cut(rows: Iterable[tuple[str, ...]], header: tuple[str, ...] = ()) -> KeyFigures:
-    every = tuple(rows)
-    return KeyFigures(every[:ROWS], header, max(0, len(every) - ROWS))
+def _figures_in(text: str) -> set[str]:
+    """Return the numbers in a text, without spaces and commas between thousands."""
+    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)[,\u2009](?=\d{3})", "", text)))
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:

@@ -4,55 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy
 
-from app.views.icons import icon, pixmap
-from app.views.plain_text import breakable, menu_text, one_line, tooltip
-from app.views.theme import THEME
-from app.views.widgets import ElidedLabel
-
-
-def icon_label(name: str, tint: str = THEME.text_muted, size: int = 16) -> QLabel:
-    """Return a label with an icon of `size` px; as decoration, it has no accessible name."""
-    result = QLabel()
-    result.setPixmap(pixmap(name, size, tint, 2.0))
-    result.setFixedSize(size, size)
-    return result
-
-
-class HoverButton(QToolButton):
-    """An icon button, painted only while it has the focus or the pointer is over `area`.
-
-    It always keeps its place and can be reached by the keyboard.
-    """
-
-    def __init__(self, name: str, tip: str, area: QWidget) -> None:
-        super().__init__()
-        self.setIcon(icon(name))
-        self.setIconSize(QSize(14, 14))
-        self.setToolTip(tip)
-        self.setAccessibleName(tip)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._area = area
-        area.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        area.installEventFilter(self)
-
-    @property
-    def seen(self) -> bool:
-        """Whether the button is currently painted."""
-        return self._area.underMouse() or self.hasFocus()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.HoverEnter, QEvent.Type.HoverLeave):
-            self.update()
-        return False
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.seen:
-            super().paintEvent(event)
+from app.views.icons import icon
+from app.views.plain_text import breakable, menu_text, one_line
+from app.views.widgets import ElidedLabel, plain_tip
 
 
 class _LinkButton(QPushButton):
@@ -108,7 +66,7 @@ class ElidedText(ElidedLabel):
         text = one_line(text)
         if text != self.text():
             self.setText(text)
-            self.setToolTip(tooltip(text))
+            self.setToolTip(plain_tip(text))
             self.setAccessibleName(text)
 
 

@@ -525,9 +525,7 @@ class DocumentStack(QStackedWidget):
             self.focus_page()
 
 
-_NEEDS_IMAGES = (
-    "It is drawn over images, and those are not open. Open the study that it belongs to."
-)
+_NEEDS_IMAGES = "It is drawn over images that are not open. Open the study it belongs to."
 
 
 class NotePage(QWidget):

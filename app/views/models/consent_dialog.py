@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QWidget,
+)
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
@@ -18,7 +26,7 @@ from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
 from app.views.layouts import column, row
 from app.views.models import model_wording
-from app.views.settings.fields import Check, wrapped_label
+from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
 from app.views.wording import counted
@@ -67,11 +75,11 @@ class ConsentDialog(QDialog):
         self.setObjectName("modelQuestion")
         self.setWindowTitle(question.verb)
         self.setMinimumWidth(_WIDTH)
-        self._needed: list[Check] = []
+        self._needed: list[QCheckBox] = []
         self._agreed = agreed
-        self.code: Check | None = None
-        self.other: Check | None = None
-        self.terms: list[Check] = []
+        self.code: QCheckBox | None = None
+        self.other: QCheckBox | None = None
+        self.terms: list[QCheckBox] = []
         inside = QWidget()
         inside.setObjectName("modelQuestionPage")
         self._column = column(
@@ -135,8 +143,8 @@ class ConsentDialog(QDialog):
             self._column.addWidget(wrapped_label(why, "warning"))
         self.other = self._check("Use them anyway; results will carry a warning", True)
 
-    def _check(self, text: str, needed: bool) -> Check:
-        check = Check(text)
+    def _check(self, text: str, needed: bool) -> QCheckBox:
+        check = QCheckBox(text)
         check.toggled.connect(lambda _on: self._update())
         if needed:
             self._needed.append(check)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
-    QCheckBox,
     QComboBox,
     QCompleter,
     QDoubleSpinBox,
@@ -20,18 +18,14 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSpacerItem,
-    QSpinBox,
-    QStyle,
-    QStyleOptionButton,
     QWidget,
 )
 
 from app.secrets import Secrets
 from app.tools.api import CancelToken
-from app.views import icons
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE
 from app.views.widgets import label, push_button
 
 LABEL_WIDTH = 118
@@ -127,21 +121,6 @@ class Form(QGridLayout):
         return made
 
 
-class Check(QCheckBox):
-    """A check box whose mark is visible on the dark background."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.isChecked():
-            option = QStyleOptionButton()
-            self.initStyleOption(option)
-            part = QStyle.SubElement.SE_CheckBoxIndicator
-            box = self.style().subElementRect(part, option, self)
-            painter = QPainter(self)
-            icons.draw(painter, "check", box.adjusted(2, 2, -2, -2), THEME.accent_text)
-            painter.end()
-
-
 class _IgnoreWheel:
     """Leaves the wheel to the page, so that scrolling changes no field."""
 
@@ -166,10 +145,6 @@ class Choice(_IgnoreWheel, QComboBox):
     def choose(self, value: str) -> None:
         """Select the item with a value, or the first item if there is none."""
         self.setCurrentIndex(max(0, self.findData(value)))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_arrow(self)
 
 
 class NameField(_IgnoreWheel, QComboBox):
@@ -214,66 +189,41 @@ class NameField(_IgnoreWheel, QComboBox):
         self.setEditText(typed)
         self.blockSignals(False)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.count():
-            _paint_arrow(self)
-
-
-class Count(_IgnoreWheel, QSpinBox):
-    """A field for a whole number with a unit; 0, if it is the minimum, means "no limit"."""
-
-    def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
-        super().__init__()
-        self.setRange(int(least), int(greatest))
-        self.setSingleStep(step)
-        self.setSuffix(f" {unit}")
-        self.setGroupSeparatorShown(True)
-        _prepare_spin_box(self, least)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_steps(self)
-
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a decimal number with a unit; 0, if it is the minimum, means "no limit"."""
+    """A field for a number with a unit; 0, if it is the minimum, means "no limit".
+
+    With 0 `decimals`, only whole numbers can be entered.
+    """
 
     def __init__(
-        self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
+        self,
+        least: float,
+        greatest: float,
+        *,
+        prefix: str = "",
+        suffix: str = "",
+        step: float = 1,
+        decimals: int = 2,
     ) -> None:
         super().__init__()
+        self.setDecimals(decimals)
         self.setRange(least, greatest)
         self.setSingleStep(step)
         self.setPrefix(prefix)
         self.setSuffix(suffix)
-        _prepare_spin_box(self, least)
+        self.setGroupSeparatorShown(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(170, FIELD_HEIGHT)
+        # The style sheet's padding does not reach the text of a spin box.
+        self.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        if least == 0:
+            self.setSpecialValueText("no limit")
 
     def textFromValue(self, value: float) -> str:
-        return f"{value:.2f}" if self.prefix() else f"{value:g}"
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        _paint_steps(self)
-
-
-def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
-    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    box.setMinimumSize(170, FIELD_HEIGHT)
-    # The style sheet's padding does not reach the text of a spin box.
-    box.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
-    box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-    if least == 0:
-        box.setSpecialValueText("no limit")
-
-
-def _paint_steps(box: QAbstractSpinBox) -> None:
-    side, right = 10, box.width() - 18
-    painter = QPainter(box)
-    for name, middle in (("chevron-up", 0.3), ("chevron-down", 0.7)):
-        top = round(box.height() * middle - side / 2)
-        icons.draw(painter, name, QRect(right, top, side, side), THEME.text_muted)
-    painter.end()
+        text = f"{value:,.2f}"
+        return text if self.prefix() else text.rstrip("0").rstrip(".")
 
 
 class GrantList(QWidget):
@@ -477,12 +427,3 @@ class KeyField(QWidget):
         self.note.setText(text)
         self.note.setVisible(bool(text))
         self.edit.setAccessibleDescription(text)
-
-
-def _paint_arrow(box: QComboBox) -> None:
-    # Not in the style sheet: an arrow from a file could not follow the theme's colours.
-    side = SPACE.m
-    at = QRect(box.width() - side - SPACE.s, (box.height() - side) // 2, side, side)
-    painter = QPainter(box)
-    icons.draw(painter, "chevron-down", at, THEME.text_muted)
-    painter.end()

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QTimer, Signal, SignalInstance
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QLineEdit, QVBoxLayout, QWidget
 
 from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.probe import Probe, Report
@@ -21,9 +21,8 @@ from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     KEYRING_DELAY_MS,
-    Check,
+    Amount,
     Choice,
-    Count,
     Form,
     KeyField,
     NameField,
@@ -466,9 +465,10 @@ class ProviderForm(QWidget):
         self.file_note = self._form.add_note()
 
     def _add_about(self) -> None:
-        self.context = Count(*bounds(ProviderSettings, "context_tokens"), "tokens", step=1_024)
-        changed = self.context.valueChanged
-        self._bind("context_tokens", self.context.setValue, self.context.value, changed)
+        limits = bounds(ProviderSettings, "context_tokens")
+        context = self.context = Amount(*limits, suffix=" tokens", step=1_024, decimals=0)
+        changed = context.valueChanged
+        self._bind("context_tokens", context.setValue, lambda: int(context.value()), changed)
         note = "The longest conversation that it can read at once."
         self._form.add_row("Context", self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
@@ -477,7 +477,7 @@ class ProviderForm(QWidget):
             self._form.add_row("Tool calls", form)
         if self._kind == "local":
             return
-        self.images = Check("Show it pictures of what the viewer shows")
+        self.images = QCheckBox("Show it pictures of what the viewer shows")
         self._bind("images", self.images.setChecked, self.images.isChecked, self.images.toggled)
         note = "Only for models that can look at pictures."
         self._form.add_row("Pictures", self.images, note=note)

@@ -14,7 +14,14 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QListWidget,
+    QListWidgetItem,
+    QStackedWidget,
+    QWidget,
+)
 from shiboken6 import isValid
 
 from app.agent.llm.probe import Probe
@@ -29,8 +36,6 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     Amount,
-    Check,
-    Count,
     Form,
     GrantList,
     SettingsPage,
@@ -267,23 +272,25 @@ class LimitsPage(SettingsPage):
             "was found is lost.",
         )
         form = Form()
-        self.fields: dict[str, Count | Amount] = {}
+        self.fields: dict[str, Amount] = {}
 
-        def add(name: str, title: str, note: str, kind: type[Count | Amount], **unit: Any) -> None:
-            field = self.fields[name] = kind(*bounds(LimitSettings, name), **unit)
+        def add(name: str, title: str, note: str, unit: str = "", **look: Any) -> None:
+            suffix = f" {unit}" if unit else ""
+            field = Amount(*bounds(LimitSettings, name), suffix=suffix, **look)
+            self.fields[name] = field
             form.add_row(title, field, note=note)
 
-        add("steps", "Steps", "How often the language model is asked.", Count, unit="requests")
-        add("tool_calls", "Tool calls", "All tools together.", Count, unit="calls")
+        whole: dict[str, Any] = {"decimals": 0}
+        add("steps", "Steps", "How often the language model is asked.", "requests", **whole)
+        add("tool_calls", "Tool calls", "All tools together.", "calls", **whole)
         note = "While one step of the plan is under way."
-        add("calls_per_task", "Calls per step", note, Count, unit="calls")
-        note = "Waiting for your own answers is not counted."
-        add("minutes", "Time", note, Amount, suffix=" minutes")
+        add("calls_per_task", "Calls per step", note, "calls", **whole)
+        add("minutes", "Time", "Waiting for your own answers is not counted.", "minutes")
         note = "Questions and answers of the language model together."
-        add("tokens", "Tokens", note, Count, unit="tokens", step=50_000)
+        add("tokens", "Tokens", note, "tokens", step=50_000, **whole)
         note = "An estimate, for models whose prices are entered on their page."
-        add("cost", "Cost", note, Amount, prefix="$ ", step=0.5)
-        self.rules_first = Check("Let rules answer what they are certain of")
+        add("cost", "Cost", note, prefix="$ ", step=0.5)
+        self.rules_first = QCheckBox("Let rules answer what they are certain of")
         note = (
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
             "sent. Otherwise the model is asked every question."

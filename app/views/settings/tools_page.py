@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.agent.policy import DEFAULTS, Grants, Policy, Rule
 from app.agent.policy.grants import Strict
@@ -19,7 +19,6 @@ from app.views.layouts import column, row
 from app.views.plain_text import one_line
 from app.views.settings.fields import (
     Amount,
-    Check,
     Choice,
     Form,
     GrantList,
@@ -130,7 +129,7 @@ class ToolsPage(SettingsPage):
         self.strict.currentIndexChanged.connect(self._apply_session_rule)
         note = "Takes effect at once, until Sightline is closed."
         form.add_row("This session", self.strict, note=note)
-        self.remember = Check("Offer an answer for the whole conversation")
+        self.remember = QCheckBox("Offer an answer for the whole conversation")
         self.remember.setChecked(self._policy.remember)
         form.add_row("Answers", self.remember)
         self.column.addLayout(form)
@@ -227,10 +226,6 @@ class ToolRuleList(QWidget):
         for item in self._items():
             self._show_rule(item)
         self._offer_choices()
-
-    def rule_text(self, name: str) -> str:
-        """Return the text that describes a tool's rule in the list."""
-        return next(item.text(2) for item in self._items() if item.data(0, _NAME) == name)
 
     def _items(self) -> list[QTreeWidgetItem]:
         found = map(self.list.topLevelItem, range(self.list.topLevelItemCount()))

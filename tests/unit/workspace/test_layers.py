@@ -92,7 +92,7 @@ def test_how_a_layer_is_shown_is_kept_from_image_to_image(layers: Layers):
     layers.set_opacity(0.8)
     layers.set_image([])
     layers.set_image([SEG])
-    assert layers.entries[0].style.opacity == 0.8
+    assert layers.opacity == 0.8
 
 
 def test_a_closed_file_is_forgotten_and_read_anew_when_it_is_opened_again(layers: Layers):
@@ -268,7 +268,7 @@ def test_showing_only_one_part_hides_the_others(layers: Layers):
 def test_a_layer_that_comes_later_has_the_chosen_opacity(layers: Layers):
     layers.set_opacity(0.9)
     layers.set_image([SEG])
-    assert layers.entries[0].style.opacity == 0.9
+    assert layers.opacity == 0.9
 
 
 def test_until_the_next_image_is_shown_the_old_one_keeps_what_is_drawn_on_it(layers: Layers):
