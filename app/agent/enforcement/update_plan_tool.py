@@ -11,8 +11,6 @@ from app.agent.enforcement.plan_checklist import PlannedStep, PlanState
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
-CHECK_ANSWER = "check_answer"
-"""Name of a call that the loop itself made in earlier versions; conversations still hold it."""
 
 State = Literal["pending", "running", "done", "failed", "skipped"]
 ToolName = Annotated[str, Field(min_length=1, max_length=80)]
