@@ -31,9 +31,8 @@ from app.agent.policy import site_rules
 from app.agent.policy.hosts import AmbiguousHost, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import Sizes
 from app.agent.privacy.key_words import is_path_key, words_of
-from app.settings import ArgumentSettings, HostSettings, PolicySettings
+from app.settings import HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
 
 _log = logging.getLogger(__name__)
@@ -81,6 +80,12 @@ _REPLACED = re.compile(r"^\s*file:|^\s*~|[$][\w{]|%\w+%|%[0-9a-f]{2}", re.IGNORE
 _OWN_PATH = "\ue000"  # stands for a path of the run
 _PATH_END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
 
+_TEXT = 100_000
+"""Most characters of one text."""
+_ITEMS = 1_000
+_NUMBER = 1e15
+_WHOLE = 1_000_000
+"""Most characters of all texts of a call together."""
 _GO_ON = "Go on without it."
 _PLAIN_PATH = "Write the whole path, without ~, .., variables or a file:// address."
 
@@ -125,8 +130,8 @@ def judge_arguments(
         RecursionError: The arguments are nested so deeply that they cannot be examined at all.
     """
     found = pieces(spec.Input, arguments)
-    sizes = list(_judge_sizes(spec, found, rules))
-    if any(item.rule is Rule.DENY for item in sizes):
+    sizes = list(_judge_sizes(spec, found))
+    if sizes:
         return strictest(sizes)  # searching what is too large could take long
     paths = (
         _judge_path(spec, piece, piece.value, scope, rules)
@@ -134,7 +139,7 @@ def judge_arguments(
         if isinstance(piece.value, str)
     )
     hosts = _judge_hosts(spec, found, rules.hosts)
-    return strictest([*sizes, *(item for item in paths if item is not None), *hosts])
+    return strictest([*(item for item in paths if item is not None), *hosts])
 
 
 def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
@@ -231,71 +236,33 @@ def _items(root: dict[str, Any], schemas: list[dict[str, Any]]) -> list[dict[str
     return [one for item in inner for one in _alternatives(root, item)]
 
 
-# -- sizes, and a site's rules for arguments --------------------------------------------------
+# -- sizes ------------------------------------------------------------------------------------
 
 
-def _judge_sizes(
-    spec: ToolSpec, found: Sequence[Piece], rules: PolicySettings
-) -> Iterator[Judgement]:
-    sizes = site_rules.size_limits(rules.sizes)
+def _judge_sizes(spec: ToolSpec, found: Sequence[Piece]) -> Iterator[Judgement]:
     whole = sum(len(piece.value) for piece in found if isinstance(piece.value, str))
-    if whole > sizes.whole:
-        why = f"contain more than {sizes.whole:,} characters together"
+    if whole > _WHOLE:
+        why = f"contain more than {_WHOLE:,} characters together"
         yield Judgement(
             Rule.DENY, f"{spec.name} was not run: its arguments {why}.", "", "Use less."
         )
-    own = site_rules.argument_rules(rules, spec.name)
     for piece in found:
-        why = _excess(piece.value, sizes)
+        why = _excess(piece.value)
         if why:
             yield _refused(spec, piece.where, why, "Use less.")
-        for name, rule in own:
-            if name in (piece.argument, piece.pattern):
-                judged = _by_rule(spec, piece, rule)
-                if judged is not None:
-                    yield judged
 
 
-def _excess(value: Any, sizes: Sizes) -> str:
+def _excess(value: Any) -> str:
     match value:
-        case str() as text if len(text) > sizes.text:
-            return f"is longer than {sizes.text:,} characters"
+        case str() as text if len(text) > _TEXT:
+            return f"is longer than {_TEXT:,} characters"
         # Compared as they are: a whole number may be larger than any float.
         case float() as number if not math.isfinite(number):
             return "is not a finite number"
-        case int() | float() as number if abs(number) > sizes.number:
-            return f"is beyond {sizes.number:,.0f}"
-        case Mapping() | list() as items if len(items) > sizes.items:
-            return f"has more than {sizes.items:,} items"
-        case _:
-            return ""
-
-
-def _by_rule(spec: ToolSpec, piece: Piece, rule: ArgumentSettings) -> Judgement | None:
-    why = _violation(piece.value, rule)
-    if not why and rule.rule == Rule.DENY and not piece.default:
-        why = "may not be given"
-    if why:
-        why = f"{why}, by the policy of this installation"
-        return _refused(spec, piece.where, why, "Use less.")
-    if rule.rule is None or piece.default:
-        return None
-    reason = f"The policy of this installation asks where {piece.argument} is given."
-    return Judgement(Rule.ASK, reason, piece.where)
-
-
-def _violation(value: Any, rule: ArgumentSettings) -> str:
-    match value:
-        case str() as text if rule.longest is not None and len(text) > rule.longest:
-            return f"is longer than {rule.longest:,} characters"
-        case Mapping() | list() as items if rule.most is not None and len(items) > rule.most:
-            return f"has more than {rule.most:,} items"
-        case int() | float() as number if rule.least is not None and not number >= rule.least:
-            return f"is below {rule.least:g}"
-        case int() | float() as number if rule.greatest is not None and not number <= rule.greatest:
-            return f"is above {rule.greatest:g}"
-        case str() | int() | float() as item if rule.values and str(item) not in rule.values:
-            return f"is none of {', '.join(rule.values)}"
+        case int() | float() as number if abs(number) > _NUMBER:
+            return f"is beyond {_NUMBER:,.0f}"
+        case Mapping() | list() as items if len(items) > _ITEMS:
+            return f"has more than {_ITEMS:,} items"
         case _:
             return ""
 
