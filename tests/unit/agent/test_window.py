@@ -91,19 +91,6 @@ def test_older_results_give_way_first_the_oldest_before_the_newer():
     assert prompt.messages[:3] == untouched[:3]
 
 
-def test_then_older_texts_then_the_oldest_questions_become_a_line():
-    thread = [
-        *history([]), *history([]), Message(role="user", text="now?")
-    ]  # fmt: skip
-    long = [m.model_copy(update={"text": m.text + " " + text(500)}) for m in thread[:-1]]
-    room = window(200_000).build("", [*long, thread[-1]]).tokens
-    answers = window(int(room * 0.85 / 0.95) + 500).build("", [*long, thread[-1]])
-    assert [len(m.text) < 300 for m in answers.messages] == [True, False, True, False, False, True]
-    questions = window(int(room * 0.4 / 0.95) + 500).build("", [*long, thread[-1]])
-    assert [len(m.text) < 300 for m in questions.messages] == [True, True, True, False, True, True]
-    assert questions.messages[-1].text == "now?"
-
-
 def test_at_last_the_oldest_exchanges_are_folded_into_a_note():
     thread = [*history(*[[30]] * 200), Message(role="user", text="now?")]
     prompt = window(3_000).build("system", thread)
