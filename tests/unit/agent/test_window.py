@@ -112,7 +112,7 @@ def test_a_single_result_keeps_head_and_tail_with_a_notice():
     notice, tail = rest.split("…] ", 1)
     assert " ".join(words).startswith(head)
     assert " ".join(words).endswith(tail)
-    ending = 'The rest: read_result(id="call-1", path="output.t").'
+    ending = 'The rest: read_result(id="call-1", path="output/t").'
     assert notice.endswith(f"characters left out. {ending}")
     assert abs(len(head) - len(tail)) < 100
     assert len(head) > 4_500
@@ -130,7 +130,7 @@ def test_lists_keep_their_first_twenty_at_any_depth():
         "items": list(range(20)),
         "_total_count": 21,
         "_truncated": True,
-        "_notice": 'The rest: read_result(id="call-1", path="output.a[0].b[20:40]").',
+        "_notice": 'The rest: read_result(id="call-1", path="output/a/0/b", offset=20).',
     }
 
 
