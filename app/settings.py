@@ -228,55 +228,37 @@ class PolicySettings(_Part):
         notices = cast("list[str] | None", info.context)
         if notices is None or isinstance(data, PolicySettings):
             return data
-        parts = _table(data)
-        tables = {name: _table((parts or {}).get(name, {})) for name in ("effects", "tools")}
-        result: dict[str, Any] = {name: table or {} for name, table in tables.items()}
-        unclear = parts is None or None in tables.values()
-        for name in ("effects", "tools"):
-            for subject, rule in list(result[name].items()):
+        parts: dict[str, Any] = data if isinstance(data, dict) else {"": data}
+        unclear = bool(parts.keys() - cls.model_fields.keys())
+        effects, tools = dict[str, Any](), dict[str, Any]()
+        for name, table in (("effects", effects), ("tools", tools)):
+            given = parts.get(name, {})
+            unclear |= not isinstance(given, dict)
+            for subject, rule in given.items() if isinstance(given, dict) else ():
                 if name == "effects" and subject not in _ASK_ALL:
-                    del result[name][subject]
                     unclear = True
-                elif rule not in ("ask", "deny"):
-                    result[name][subject] = "ask"
+                    continue
+                table[subject] = rule if rule in ("ask", "deny") else "ask"
+                if table[subject] != rule:
                     notices.append(f'The rule for "{subject}" is unusable: it counts as "ask".')
-        unclear = _take_parts(parts or {}, result, notices) or unclear
         if unclear:
-            result["effects"] = _ASK_ALL | result["effects"]
+            effects = _ASK_ALL | effects
             notices.append("Some rules for tools cannot be read: every tool asks.")
+        result = {
+            "effects": effects,
+            "tools": tools,
+            "remember": parts.get("remember", True) is True,
+        }
+        for name, kind, effect in (
+            ("hosts", HostSettings, "send"),
+            ("folders", FolderSettings, "write"),
+        ):
+            try:
+                result[name] = kind.model_validate(parts.get(name, {}))
+            except (ValidationError, RecursionError):
+                effects[effect] = "deny"
+                notices.append(f"The rules for {name} are unusable: no tool may {effect}.")
         return result
-
-
-def _take_parts(parts: dict[str, Any], result: dict[str, Any], notices: list[str]) -> bool:
-    """Copy the usable parts to `result`, and return whether something was not understood."""
-    unclear = bool(set(parts) - set(PolicySettings.model_fields))
-    stops: tuple[tuple[str, type[_Rules], Effect], ...] = (
-        ("hosts", HostSettings, "send"),
-        ("folders", FolderSettings, "write"),
-    )
-    for name, kind, effect in stops:
-        if name in parts and not _usable(kind, parts[name]):
-            result["effects"][effect] = "deny"
-            notices.append(f"The rules for {name} are unusable: no tool may {effect}.")
-        elif name in parts:
-            result[name] = parts[name]
-    result["remember"] = parts.get("remember", True) is True
-    return unclear
-
-
-def _usable(kind: type[_Rules], value: Any) -> bool:
-    try:
-        kind.model_validate(value)
-    except (ValidationError, RecursionError):
-        return False
-    return True
-
-
-def _table(value: Any) -> dict[str, Any] | None:
-    """Return a copy of a dict; None for anything else."""
-    if not isinstance(value, dict):
-        return None
-    return dict(cast("dict[str, Any]", value))
 
 
 _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
