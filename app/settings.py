@@ -244,11 +244,8 @@ class PolicySettings(_Part):
         if unclear:
             effects = _ASK_ALL | effects
             notices.append("Some rules for tools cannot be read: every tool asks.")
-        result = {
-            "effects": effects,
-            "tools": tools,
-            "remember": parts.get("remember", True) is True,
-        }
+        result: dict[str, Any] = {"effects": effects, "tools": tools}
+        result["remember"] = parts.get("remember", True) is True
         for name, kind, effect in (
             ("hosts", HostSettings, "send"),
             ("folders", FolderSettings, "write"),
