@@ -218,10 +218,6 @@ class PolicySettings(_Part):
     folders: FolderSettings = FolderSettings()
     remember: Annotated[bool, Field(strict=True)] = True
 
-    def data(self) -> dict[str, Any]:
-        """Return the rules in the form that `app.agent.policy.Policy.from_data` expects."""
-        return self.model_dump(exclude_none=True)
-
     @model_validator(mode="before")
     @classmethod
     def _stricter_where_unclear(cls, data: Any, info: ValidationInfo) -> Any:

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -205,7 +205,7 @@ class Program:
 
     def policy(self) -> Policy:
         """Return the rules for tools: the user's and the administrator's."""
-        return replace(Policy.from_data(self.settings.policy.data()), also=self.site_rules)
+        return Policy(self.settings.policy, also=self.site_rules)
 
     def notices(self) -> list[str]:
         """Return sentences for the user about problems with settings and rules."""

@@ -125,7 +125,7 @@ def test_a_tool_is_made_stricter_with_the_mouse(window: Callable[..., Shown], wa
     assert page.tools.choice.findData("ask") < 0, "it asks anyway"
     saved = shown.save(wait_until)
     assert saved.tools == {"count_cells": "deny"}
-    assert Policy.from_data(saved.data()).rule(COUNT) is Rule.DENY
+    assert Policy(saved).rule(COUNT) is Rule.DENY
 
 
 def test_a_tool_is_made_stricter_with_the_keys(window: Callable[..., Shown], wait_until: Wait):
@@ -245,7 +245,7 @@ def test_an_answer_for_the_conversation_can_be_taken_out(
     )
     saved = shown.save(wait_until)
     assert saved.remember is False
-    assert not Policy.from_data(saved.data()).remember
+    assert not Policy(saved).remember
 
 
 def test_each_answer_is_listed_and_taken_back_with_mouse_or_keys(

@@ -111,7 +111,7 @@ def test_no_json_keeps_the_program_from_starting_and_what_loads_can_be_saved(
     path.write_text(json.dumps(data), encoding="utf-8")
     loaded = settings.load(path)
     settings.save(loaded, path)
-    Policy.from_data(loaded.policy.data())  # and its rules can be used
+    Policy.from_data(loaded.policy.model_dump())  # and its rules can be used
     notices: list[str] = []
     assert settings.load(path, notices) == loaded
     assert notices == []

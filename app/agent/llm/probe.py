@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,8 +48,6 @@ GIB = 2**30
 _MEMORY_FACTOR = 1.2
 """Memory that a model needs for weights and computation, as a multiple of its file size."""
 _MAGIC = b"GGUF"
-LIST_S = 30.0
-"""Timeout in seconds for an endpoint to list its models."""
 
 BOUNDS = Bounds(connect_s=8, first_s=90, silence_s=20, answer_s=120, body_bytes=8 * 2**20)
 ENOUGH = 2_000
@@ -173,7 +171,7 @@ class Probe:
             choice = replace(choice, fields=choice.fields.model_copy(update={"model": "any"}))
         model = self._build(choice)
         listed = getattr(model, "models", None)
-        return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
+        return tuple(run(listed(), cancel)) if listed is not None else ()
 
     @staticmethod
     def about_file(path: str) -> Report:
@@ -231,16 +229,6 @@ class Probe:
         if form == "json_schema":
             lines.append(f"✓ I{_BY_SCHEMA[1:]}.")
         return Report(True, tuple(lines), form)
-
-
-async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
-    try:
-        return await asyncio.wait_for(listing, LIST_S)
-    except TimeoutError as error:
-        raise ModelFailed(
-            f"the endpoint did not list its models within {LIST_S:.0f} s",
-            remedy="Type the model's name, or test the connection to see what is wrong.",
-        ) from error
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:

@@ -25,8 +25,6 @@ def scope(tmp_path: Path) -> Scope:
 class Place:
     """A pack's own type, made of what the model wrote."""
 
-    __slots__ = ("where",)
-
     def __init__(self, where: str) -> None:
         self.where = where
 
