@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from app.agent.events import Override
 from app.agent.planning import Intent, near_names
@@ -21,20 +24,20 @@ ENFORCED = "enforced"
 NOTHING_RAN = "none of its tools gave a result"
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PlannedStep:
-    """A step in the model's own plan.
+    """A step of the plan."""
 
-    Attributes:
-        title: What the step is meant to find out.
-        state: The state that the model gave it.
-        after: Numbers, from 1, of the steps that it waits for.
-    """
-
-    title: str
-    state: str = "pending"
-    tools: tuple[str, ...] = ()
-    after: tuple[int, ...] = ()
+    title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
+    state: Literal["pending", "running", "done", "failed", "skipped"] = "pending"
+    tools: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=80)], ...],
+        Field(max_length=8, description="The tools it needs, the fewest that suffice"),
+    ] = ()
+    after: Annotated[
+        tuple[int, ...],
+        Field(max_length=20, description="Numbers (from 1) of the steps it waits for"),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
