@@ -164,8 +164,6 @@ class LimitSettings(_Part):
 
 Effect = Literal["read", "compute", "write", "send", "execute"]
 _ASK_ALL: dict[Effect, Rule] = dict.fromkeys(get_args(Effect), "ask")
-_Count = Annotated[int, Field(ge=0, le=10**9, strict=True)]
-_Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False, strict=True)]
 _Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
 
 
@@ -184,17 +182,6 @@ class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ArgumentSettings(_Rules):
-    """A rule and limits for one argument of a tool; an absent field sets no limit."""
-
-    rule: Rule | None = None
-    longest: _Count | None = None
-    most: _Count | None = None
-    least: _Number | None = None
-    greatest: _Number | None = None
-    values: list[str] = []
-
-
 class HostSettings(_Rules):
     """The hosts to which tools may and may not send data: names, "*.name" or networks."""
 
@@ -209,15 +196,6 @@ class FolderSettings(_Rules):
     deny: list[_Folder] = []
 
 
-class SizeSettings(_Rules):
-    """The largest allowed sizes of arguments; the program's own limits apply as well."""
-
-    text: _Count | None = None
-    items: _Count | None = None
-    number: _Number | None = None
-    whole: _Count | None = None
-
-
 class PolicySettings(_Part):
     """The user's own rules for tools, which can only make the policy stricter.
 
@@ -229,24 +207,16 @@ class PolicySettings(_Part):
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
             "send": "deny"}.
         tools: Maps a tool's name, or "*" for every tool, to a rule.
-        arguments: Maps a tool's name, or "*", to a mapping from the names of arguments to rules.
         hosts: Hosts to which tools may send data.
         folders: Folders to which tools may write.
-        sizes: Largest allowed sizes of arguments.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
     """
 
     effects: dict[Effect, Rule] = {}
     tools: dict[str, Rule] = {}
-    arguments: dict[str, dict[str, ArgumentSettings]] = {}
     hosts: HostSettings = HostSettings()
     folders: FolderSettings = FolderSettings()
-    sizes: SizeSettings = SizeSettings()
     remember: Annotated[bool, Field(strict=True)] = True
-
-    def data(self) -> dict[str, Any]:
-        """Return the rules in the form that `app.agent.policy.Policy.from_data` expects."""
-        return self.model_dump(exclude_none=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -254,67 +224,34 @@ class PolicySettings(_Part):
         notices = cast("list[str] | None", info.context)
         if notices is None or isinstance(data, PolicySettings):
             return data
-        parts = _table(data)
-        tables = {name: _table((parts or {}).get(name, {})) for name in ("effects", "tools")}
-        result: dict[str, Any] = {name: table or {} for name, table in tables.items()}
-        unclear = parts is None or None in tables.values()
-        for name in ("effects", "tools"):
-            for subject, rule in list(result[name].items()):
+        parts: dict[str, Any] = data if isinstance(data, dict) else {"": data}
+        unclear = bool(parts.keys() - cls.model_fields.keys())
+        effects, tools = dict[str, Any](), dict[str, Any]()
+        for name, table in (("effects", effects), ("tools", tools)):
+            given = parts.get(name, {})
+            unclear |= not isinstance(given, dict)
+            for subject, rule in given.items() if isinstance(given, dict) else ():
                 if name == "effects" and subject not in _ASK_ALL:
-                    del result[name][subject]
                     unclear = True
-                elif rule not in ("ask", "deny"):
-                    result[name][subject] = "ask"
+                    continue
+                table[subject] = rule if rule in ("ask", "deny") else "ask"
+                if table[subject] != rule:
                     notices.append(f'The rule for "{subject}" is unusable: it counts as "ask".')
-        unclear = _take_parts(parts or {}, result, notices) or unclear
         if unclear:
-            result["effects"] = _ASK_ALL | result["effects"]
+            effects = _ASK_ALL | effects
             notices.append("Some rules for tools cannot be read: every tool asks.")
+        result: dict[str, Any] = {"effects": effects, "tools": tools}
+        result["remember"] = parts.get("remember", True) is True
+        for name, kind, effect in (
+            ("hosts", HostSettings, "send"),
+            ("folders", FolderSettings, "write"),
+        ):
+            try:
+                result[name] = kind.model_validate(parts.get(name, {}))
+            except (ValidationError, RecursionError):
+                effects[effect] = "deny"
+                notices.append(f"The rules for {name} are unusable: no tool may {effect}.")
         return result
-
-
-def _take_parts(parts: dict[str, Any], result: dict[str, Any], notices: list[str]) -> bool:
-    """Copy the usable parts to `result`, and return whether something was not understood."""
-    unclear = bool(set(parts) - set(PolicySettings.model_fields))
-    stops: tuple[tuple[str, type[_Rules], Effect], ...] = (
-        ("hosts", HostSettings, "send"),
-        ("folders", FolderSettings, "write"),
-    )
-    for name, kind, effect in stops:
-        if name in parts and not _usable(kind, parts[name]):
-            result["effects"][effect] = "deny"
-            notices.append(f"The rules for {name} are unusable: no tool may {effect}.")
-        elif name in parts:
-            result[name] = parts[name]
-    if "sizes" in parts:
-        unclear = not _usable(SizeSettings, parts["sizes"]) or unclear
-        result["sizes"] = parts["sizes"] if _usable(SizeSettings, parts["sizes"]) else {}
-    result["remember"] = parts.get("remember", True) is True
-    arguments = _table(parts.get("arguments", {}))
-    result["arguments"] = kept = dict[str, Any]()
-    for tool, rules in (arguments or {}).items():
-        known = _table(rules)
-        if known is not None and all(_usable(ArgumentSettings, rule) for rule in known.values()):
-            kept[tool] = known
-        else:
-            rule = result["tools"].setdefault(tool, "ask")
-            notices.append(f'Rules for arguments of "{tool}" are unusable: it counts as "{rule}".')
-    return unclear or arguments is None
-
-
-def _usable(kind: type[_Rules], value: Any) -> bool:
-    try:
-        kind.model_validate(value)
-    except (ValidationError, RecursionError):
-        return False
-    return True
-
-
-def _table(value: Any) -> dict[str, Any] | None:
-    """Return a copy of a dict; None for anything else."""
-    if not isinstance(value, dict):
-        return None
-    return dict(cast("dict[str, Any]", value))
 
 
 _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]

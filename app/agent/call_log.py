@@ -108,7 +108,7 @@ class CallLog:
     def _made_by(self, message: Message) -> Iterator[str]:
         """Yield the files that a call made, as far as its result names them."""
         # Each text once: the rows of a large output name the same file again and again.
-        for text in dict.fromkeys(_strings(message.data.get("output") if message.ok else None)):
+        for text in dict.fromkeys(strings(message.data.get("output") if message.ok else None)):
             if not _MADE.fullmatch(text):
                 continue
             path = self._path(text)
@@ -118,7 +118,7 @@ class CallLog:
     def _sources(self, arguments: Mapping[str, Any]) -> frozenset[str]:
         """Return the open images that arguments name, or that made the files they name."""
         found: set[str] = set()
-        for text in _strings(arguments):
+        for text in strings(arguments):
             name = self._open_image(text)
             made = self._made_of.get(self._path(text), frozenset())
             found |= {self._path(name)} if name else made
@@ -127,7 +127,7 @@ class CallLog:
     def _named_in(self, table: Any) -> frozenset[str]:
         """Return the files named under keys that end with `_path` or `_paths`."""
         entries = cast("dict[str, Any]", table).items() if isinstance(table, Mapping) else ()
-        texts = (text for key, value in entries if key.endswith(_PATHS) for text in _strings(value))
+        texts = (text for key, value in entries if key.endswith(_PATHS) for text in strings(value))
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
@@ -149,7 +149,7 @@ class CallLog:
         Naming a file that was made from an image counts as naming the image.
         """
         found: set[str] = set()
-        for text in _strings(arguments):
+        for text in strings(arguments):
             name = self._open_image(text)
             found |= {name} if name else self._made.get(self._path(text), frozenset())
         return frozenset(found)
@@ -214,7 +214,7 @@ def _id(text: str) -> str:
     return text.strip().lower()
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings(value: Any) -> Iterator[str]:
     """Yield the strings in JSON, at any depth."""
     left = [value]
     for _ in range(_STRINGS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,6 +90,42 @@ class RunRequest:
     approve: Approve
     identifiers: tuple[str, ...] = ()
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
+
+    The context is recorded on asking: a queued question is about the images open at that moment.
+    """
+
+    text: str
+    thread: Thread
+    images: Images
+    image_notes: Sequence[Mapping[str, Any]]
+    out_dir: Path
+    host: ModelHost
+    models_dir: Path
+    device: str = "auto"
+    identifiers: tuple[str, ...] = ()
+
+    def request(
+        self,
+        run_id: str,
+        approve: Approve,
+        cancel: CancelToken | None = None,
+        stop_after_tool: CancelToken | None = None,
+    ) -> RunRequest:
+        """Return the request of the run that answers this question."""
+        context: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        return RunRequest(
+            run_id=run_id,
+            question=context.pop("text"),
+            approve=approve,
+            cancel=cancel or CancelToken(),
+            stop_after_tool=stop_after_tool or CancelToken(),
+            **context,
+        )
 
 
 def make_folder(path: Path) -> Path:

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app import paths
+from app.agent.call_log import strings
 from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.request import make_folder
 from app.agent.sessions import SessionStore
@@ -120,7 +121,11 @@ async def _run_again(again: Replay, content: Content, program: Program, *, as_js
     wrong = 0
     async for call in again.run(content):
         tool = call.tool if program.registry.get(call.tool) else UNKNOWN
-        facts = {"thread": _id(content), "tool": tool, "call": _call_name(program, call)}
+        facts = {
+            "thread": _id(content),
+            "tool": tool,
+            "call": program.audit_trail.name("call", call.call_id),
+        }
         program.audit.note("tool_replayed", {**facts, "status": call.status})
         count += 1
         wrong += call.status != "same" and not call.harmless
@@ -129,13 +134,6 @@ async def _run_again(again: Replay, content: Content, program: Program, *, as_js
         summary = f"{count - wrong} of {count} calls are as they were" if count else "No calls"
         print(f"{summary}.", file=sys.stderr)
     return int(wrong > 0)
-
-
-def _call_name(program: Program, call: ReplayedCall) -> str:
-    """Return the keyed hash of a call's id: a language model may have written anything in it."""
-    with contextlib.suppress(SightlineError):
-        return program.audit.name("call", call.call_id)
-    return ""
 
 
 def _print_call(call: ReplayedCall, *, as_json: bool) -> None:
@@ -179,7 +177,7 @@ class _ReplayImages:
         """Return the context of a call, or why an image that it names is missing."""
         if call.run_id not in self._images:
             self._open(call)
-        named = set(_strings(call.arguments))
+        named = set(strings(call.arguments))
         for name, why in self._missing[call.run_id].items():
             if name in named:
                 return why
@@ -240,17 +238,3 @@ class _ReplayImages:
 def _existing(path: Path) -> list[Path]:
     """Return what can be scanned of a recorded path: the file, or the archive that holds it."""
     return next(([place] for place in (path, *path.parents[:-1]) if place.is_file()), [])
-
-
-def _strings(value: Any) -> Iterable[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():
-                yield from _strings(item)
-        case list():
-            for item in value:
-                yield from _strings(item)
-        case _:
-            return

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -20,11 +20,11 @@ from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
-from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
+from app.agent.request import Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit.log import AuditLog, audit_key
 from app.imaging.decode import Decoder
@@ -205,7 +205,7 @@ class Program:
 
     def policy(self) -> Policy:
         """Return the rules for tools: the user's and the administrator's."""
-        return replace(Policy.from_data(self.settings.policy.data()), also=self.site_rules)
+        return Policy(self.settings.policy, also=self.site_rules)
 
     def notices(self) -> list[str]:
         """Return sentences for the user about problems with settings and rules."""
@@ -248,21 +248,7 @@ class Program:
 
         The other arguments are explained at `Program.question`.
         """
-        frozen = self.question(question, images, thread, out_dir)
-        return RunRequest(
-            run_id=new_run_id(),
-            thread=thread,
-            question=question,
-            images=frozen.images,
-            image_notes=frozen.image_notes,
-            out_dir=frozen.out_dir,
-            host=frozen.host,
-            models_dir=frozen.models_dir,
-            device=frozen.device,
-            cancel=CancelToken(),
-            approve=approve,
-            identifiers=frozen.identifiers,
-        )
+        return self.question(question, images, thread, out_dir).request(new_run_id(), approve)
 
     def question(
         self,

@@ -13,7 +13,8 @@ from app import __version__
 from app.agent.events import RunEvent
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.probe import Probe
-from app.agent.loop.runner import AgentRunner, Question
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Question
 from app.agent.sessions import Thread
 from app.audit.exports import check_target
 from app.errors import SightlineError

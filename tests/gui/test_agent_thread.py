@@ -24,7 +24,8 @@ from app.agent.events import (
 )
 from app.agent.llm.base import Text
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.runner import AgentRunner, Question
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Question
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.views.agent_thread import AgentThread

@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 from app.agent.events import RunEvent
 from app.agent.llm.base import ModelInfo
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.runner import AgentRunner, Question
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Question
 from app.agent.sessions import SessionStore, Thread
 from app.views.agent_thread import AgentThread
 from app.views.chat import consent

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QPushButton
 
 from app.agent.llm.base import ModelFailed, Note, Reasoning, Text, Tokens
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.runner import AgentRunner, Question
-from app.agent.request import Limits
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Limits, Question
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import Approval, ToolContext, ToolResult
 from app.views.agent_thread import AgentThread

@@ -17,7 +17,8 @@ from app.agent.llm.endpoint import Bounds, load
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.retry import Retry
-from app.agent.loop.runner import AgentRunner, Question
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Question
 from app.agent.sessions import SessionStore, Thread
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock

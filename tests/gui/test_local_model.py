@@ -23,7 +23,8 @@ from app.agent.events import (
 )
 from app.agent.llm.local.model import LocalModel
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.runner import AgentRunner, Question
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Question
 from app.agent.sessions import SessionStore, Thread
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock

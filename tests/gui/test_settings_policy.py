@@ -15,12 +15,10 @@ from app.agent.policy import Grants, Policy, Rule
 from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.settings import (
-    ArgumentSettings,
     FolderSettings,
     HostSettings,
     PolicySettings,
     Settings,
-    SizeSettings,
 )
 from app.tools.api import Approval, ToolSpec
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
@@ -127,7 +125,7 @@ def test_a_tool_is_made_stricter_with_the_mouse(window: Callable[..., Shown], wa
     assert page.tools.choice.findData("ask") < 0, "it asks anyway"
     saved = shown.save(wait_until)
     assert saved.tools == {"count_cells": "deny"}
-    assert Policy.from_data(saved.data()).rule(COUNT) is Rule.DENY
+    assert Policy(saved).rule(COUNT) is Rule.DENY
 
 
 def test_a_tool_is_made_stricter_with_the_keys(window: Callable[..., Shown], wait_until: Wait):
@@ -198,28 +196,20 @@ def test_rules_of_this_computer_are_shown_and_cannot_be_lifted(window: Callable[
     assert "a yes counts for one call" in words
 
 
-def test_rules_for_arguments_are_shown_in_words_and_kept(
+def test_rules_for_hosts_and_folders_are_shown_in_words_and_kept(
     window: Callable[..., Shown], wait_until: Wait
 ):
     rules: dict[str, Any] = {
-        "arguments": {
-            "send_report": {"text": ArgumentSettings(longest=500, rule="ask")},
-            "*": {"count": ArgumentSettings(least=1, greatest=10)},
-        },
         "hosts": HostSettings(allow=["*.hospital.example"], deny=["old.hospital.example"]),
         "folders": FolderSettings(deny=["/data/old"]),
-        "sizes": SizeSettings(text=2_000),
     }
     shown = window(**rules)
     words = shown.open().argument_rules.plain()
     for sentence in (
         "Files: a tool is given the open images and files of the run's own folder",
-        "send_report: text asks where it is given and has 500 characters at most.",
-        "Every tool: count is at least 1 and is at most 10.",
         "Hosts: tools may send only to *.hospital.example.",
         "Hosts: tools may send never to old.hospital.example.",
         "Folders: tools may write never to /data/old.",
-        "at most 2,000 characters in a text",
     ):
         assert sentence in words
     saved = shown.save(wait_until)
@@ -255,7 +245,7 @@ def test_an_answer_for_the_conversation_can_be_taken_out(
     )
     saved = shown.save(wait_until)
     assert saved.remember is False
-    assert not Policy.from_data(saved.data()).remember
+    assert not Policy(saved).remember
 
 
 def test_each_answer_is_listed_and_taken_back_with_mouse_or_keys(

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from app import settings
 from app.agent.policy import Policy
 from app.settings import (
-    ArgumentSettings,
     FolderSettings,
     HostSettings,
     LimitSettings,
@@ -23,7 +22,6 @@ from app.settings import (
     PolicySettings,
     ProviderSettings,
     Settings,
-    SizeSettings,
 )
 
 in_one_folder = hypothesis_settings(
@@ -44,12 +42,8 @@ providers = st.builds(
     output_price=prices,
 )
 rules = st.sampled_from(["ask", "deny"])
-counts = st.none() | st.integers(0, 1_000)
 listed = st.lists(texts.filter(str.strip), max_size=2)
 ALL_EFFECTS = ("read", "compute", "write", "send", "execute")
-argument_rules = st.builds(
-    ArgumentSettings, rule=st.none() | rules, longest=counts, values=st.lists(texts, max_size=2)
-)
 whole = st.builds(
     Settings,
     llm=st.builds(
@@ -73,12 +67,8 @@ whole = st.builds(
         PolicySettings,
         effects=st.dictionaries(st.sampled_from(["read", "send"]), rules),
         tools=st.dictionaries(texts, rules),
-        arguments=st.dictionaries(texts, st.dictionaries(texts, argument_rules, max_size=2)),
         hosts=st.builds(HostSettings, allow=listed, deny=listed),
         folders=st.builds(FolderSettings, allow=st.just(["/data/exports"]), deny=st.just([])),
-        sizes=st.builds(
-            SizeSettings, text=counts, items=counts, number=st.none() | st.floats(0, 9)
-        ),
         remember=st.booleans(),
     ),
     device=texts,
@@ -121,7 +111,7 @@ def test_no_json_keeps_the_program_from_starting_and_what_loads_can_be_saved(
     path.write_text(json.dumps(data), encoding="utf-8")
     loaded = settings.load(path)
     settings.save(loaded, path)
-    Policy.from_data(loaded.policy.data())  # and its rules can be used
+    Policy.from_data(loaded.policy.model_dump())  # and its rules can be used
     notices: list[str] = []
     assert settings.load(path, notices) == loaded
     assert notices == []
@@ -225,11 +215,6 @@ def test_rules_that_nobody_understands_make_every_tool_ask(tmp_path: Path, wrong
         ({"hosts": {"deny": "evil.example"}}, {"send": "deny"}, {}),
         ({"hosts": {"block": ["evil.example"]}}, {"send": "deny"}, {}),
         ({"folders": {"allow": ["exports"]}}, {"write": "deny"}, {}),
-        ({"arguments": {"t": {"a": {"longer": 1}}}}, {}, {"t": "ask"}),
-        ({"arguments": {"t": 1}, "tools": {"t": "deny"}}, {}, {"t": "deny"}),
-        ({"arguments": {"*": {"a": {"most": -1}}}}, {}, {"*": "ask"}),
-        ({"arguments": []}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
-        ({"sizes": {"text": "1"}}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
         ({"host": {}}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
     ],
 )

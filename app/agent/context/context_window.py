@@ -2,9 +2,8 @@
 
 `Thread.history` keeps everything; shortening affects only one request. Each step shortens the
 oldest messages first and goes little further than it must: results are replaced by their summary,
-pictures are left out, texts and arguments are cut to a line, questions are cut to a line, and whole
-messages are replaced by a note. The current question, and results that the model has not answered
-yet, stay.
+pictures are left out, notes on images tell of fewer, and whole exchanges are replaced by a note.
+The current question, and results that the model has not answered yet, stay.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from app.agent.context.model_messages import (
 from app.agent.context.shortening import (
     Calibration,
     message_tokens,
-    one_line,
     schema_tokens,
     shorten,
     summary_line,
@@ -40,9 +38,6 @@ from app.agent.privacy.redaction import Redactor
 LEAST_RESULT = 150
 _RESULT_FRAME = 40  # tokens around a result
 _STRIDE = 0.2  # of the room that is made at once where something has to give way
-_TEXT_CHARS = 200
-_QUESTION_CHARS = 120
-_ARGUMENT_CHARS = 200
 
 Tokens = Callable[[Message], float]
 
@@ -103,7 +98,7 @@ class Draft:
         # the beginning that a request shares with the one before it.
         stride = room * _STRIDE
         wanted = self.total - math.ceil((self.total - room) / stride) * stride if room > 0 else room
-        for step in (_summarised, _without_pictures, _fewer_notes, _short_text, _short_question):
+        for step in (_summarised, _without_pictures, _fewer_notes):
             for entry in self._entries:
                 if self.total <= wanted:
                     return True
@@ -195,40 +190,6 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
         return None
     text = image_notes_text(entry.message.images, NOTES)
     return entry.message.model_copy(update={"text": text})
-
-
-def _short_text(entry: _Entry, _: str) -> Message | None:
-    message = entry.message
-    if message.role != "assistant":
-        return None
-    calls = [
-        call.model_copy(
-            update={
-                "arguments": _short_strings(call.arguments),
-                "raw": one_line(call.raw, _ARGUMENT_CHARS),
-            }
-        )
-        for call in message.tool_calls
-    ]
-    text = one_line(message.text, _TEXT_CHARS)
-    return message.model_copy(update={"text": text, "tool_calls": calls})
-
-
-def _short_question(entry: _Entry, _: str) -> Message | None:
-    message = entry.message
-    if message.role != "user" or entry.is_note:
-        return None
-    return message.model_copy(update={"text": one_line(message.text, _QUESTION_CHARS)})
-
-
-def _short_strings(value: Any) -> Any:
-    if isinstance(value, str):
-        return one_line(value, _ARGUMENT_CHARS) if len(value) > _ARGUMENT_CHARS else value
-    if isinstance(value, dict):
-        return {key: _short_strings(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_short_strings(item) for item in value]
-    return value
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,14 +25,6 @@ from app.tools.api import Approval, ToolContext, ToolResult, ToolRetry, ToolSpec
 PAGE_CHARS = 6_000
 _LISTED = 12
 
-_STEP = re.compile(
-    r"""\.?(?P<key>[^.\[\]'"]+)
-    | \[(?P<index>\d+)\]
-    | \[(?P<start>\d*):(?P<stop>\d*)\]
-    | \[(?P<mark>['"])(?P<quoted>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)\]""",
-    re.DOTALL | re.VERBOSE,
-)
-
 
 class ReadInput(BaseModel):
     """The result, and the part of it, to read."""
@@ -44,7 +36,7 @@ class ReadInput(BaseModel):
         str,
         Field(
             max_length=2000,
-            description='Part of the result, e.g. "output.items[20:40]"; "" for the whole',
+            description='Part of the result, e.g. "output/items"; "" for the whole',
         ),
     ] = ""
     offset: Annotated[int, Field(ge=0, description="Where to begin: item or character")] = 0
@@ -97,21 +89,21 @@ class ReadResult:
             ToolRetry: The result or part does not exist; the error lists those that do.
         """
         ref, result = self._result(args.id)
-        names, window = _parsed(args.path)
-        offset = window.start + args.offset
+        names = [_unescaped(name) for name in args.path.strip(" /").split("/") if name]
+        path, offset = reduce(joined, names, ""), args.offset
         value = _find(result, names, ref)
-        page, total, end = self._page(value, ref, _joined(names), offset, _least(args, window))
+        page, total, end = self._page(value, ref, path, offset, args.limit)
         output: dict[str, Any] = {
             "id": ref,
             # Not "path": what stands under that name is taken for a file's.
-            "part": _joined(names),
+            "part": path,
             # Under its names: by them what identifies a patient is known, and removed.
             "value": _nested(names, page),
             "total": total,
             "next_offset": end if total is not None and end < total else None,
         }
         part = f", {offset} to {end} of {total}" if total is not None else ""
-        return ToolResult(f"{_joined(names) or 'All'} of {ref}{part}.", output, {})
+        return ToolResult(f"{path or 'All'} of {ref}{part}.", output, {})
 
     def _result(self, wanted: str) -> tuple[str, dict[str, Any]]:
         ids = result_ids(self._thread.history)
@@ -183,49 +175,21 @@ def _word_end(text: str, start: int, end: int) -> int:
     return min(len(text), max(end, start + WORD_REACH))
 
 
-def _parsed(path: str) -> tuple[list[str | int], slice]:
-    """The steps of a path, and the slice that it may end with.
-
-    Raises:
-        ToolRetry: It is no path.
-    """
-    names: list[str | int] = []
-    text, at = path.strip().removeprefix("$"), 0
-    while at < len(text):
-        match = _STEP.match(text, at)
-        if match is None:
-            break
-        at = match.end()
-        if match["start"] is not None:
-            if at < len(text):
-                break
-            return names, slice(int(match["start"] or 0), int(match["stop"] or 0))
-        if match["index"] is not None:
-            names.append(int(match["index"]))
-        elif match["key"] is not None:
-            names.append(match["key"].strip())
-        else:
-            names.append(re.sub(r"\\(.)", r"\1", match["quoted"], flags=re.DOTALL))
-    if at < len(text):
-        raise ToolRetry(
-            f'"{one_line(path, 120)}" is no path',
-            remedy='Write it as in "output.metrics.area" or "output.items[20:40]".',
-        )
-    return names, slice(0, 0)
+def _unescaped(name: str) -> str:
+    return name.replace("~1", "/").replace("~0", "~")
 
 
-def _find(result: Any, names: Sequence[str | int], ref: str) -> Any:
+def _find(result: Any, names: Sequence[str], ref: str) -> Any:
     value = result
     for depth, name in enumerate(names):
-        number = int(name) if isinstance(name, str) and name.isascii() and name.isdigit() else name
         if isinstance(value, Mapping) and name in value:
             value = value[name]
-        elif _is_list(value) and isinstance(number, int) and number < len(value):
-            value = value[number]
+        elif _is_list(value) and _is_number(name) and int(name) < len(value):
+            value = value[int(name)]
         else:
-            where = _joined(names[:depth])
+            where = reduce(joined, names[:depth], "")
             raise ToolRetry(
-                f"there is no {one_line(str(name), 80)!r} in {where or 'the result'} of {ref}",
+                f"there is no {one_line(name, 80)!r} in {where or 'the result'} of {ref}",
                 remedy=f"There {_contents(value)}.",
             )
     return value
@@ -245,25 +209,14 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple))
 
 
-def _least(args: ReadInput, window: slice) -> int | None:
-    """The smaller of the limit given and the length of the slice."""
-    given = [args.limit] if args.limit is not None else []
-    if window.stop > window.start:
-        given.append(window.stop - window.start)
-    return min(given, default=None)
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
 
 
-def _joined(names: Iterable[str | int]) -> str:
-    path = ""
-    for name in names:
-        path = joined(path, name)
-    return path
-
-
-def _nested(names: Sequence[str | int], value: Any) -> dict[str, Any]:
+def _nested(names: Sequence[str], value: Any) -> dict[str, Any]:
     """`value` under the names that lead to it; an item of a list stands for its list."""
     for name in reversed(names):
-        if isinstance(name, str):
+        if not _is_number(name):
             value = {name: value}
         elif not _is_list(value):
             value = [value]

@@ -161,11 +161,10 @@ WORD_REACH = 64  # characters that a cut moves, to fall between words
 _LINE_CHARS = 300
 _SAMPLE = 20_000  # characters
 _MOST_CHARS = 40  # of a token
-_PLAIN_KEY = re.compile(r"(?![\s-])[^.\[\]'\"\\\n]+(?<!\s)")
 
 Count = Callable[[str], float]
 Keys = tuple[str | int, ...]
-Hint = Callable[..., str]  # says how to get the part with these keys, or a slice of it
+Hint = Callable[..., str]  # says how to get the part with these keys, from an item on
 
 
 def to_text(data: Any) -> str:
@@ -174,13 +173,9 @@ def to_text(data: Any) -> str:
 
 
 def joined(path: str, key: str | int) -> str:
-    """Return `path` with `key` added: "output.items[3]", "output.Left Lung", "output['a.b']"."""
-    if isinstance(key, int):
-        return f"{path}[{key}]"
-    if not _PLAIN_KEY.fullmatch(key):
-        quoted = key.replace("\\", "\\\\").replace("'", "\\'")
-        return f"{path}['{quoted}']"
-    return f"{path}.{key}" if path else key
+    """Return `path` with `key` added: "output/items/3", as in a JSON Pointer (RFC 6901)."""
+    escaped = str(key).replace("~", "~0").replace("/", "~1")
+    return f"{path}/{escaped}" if path else escaped
 
 
 def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") -> Any:
@@ -192,8 +187,8 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
     `read_result` finds the whole result ("3"), and `path` the position of `value` in it.
     """
 
-    def hint(keys: Keys, part: str = "") -> str:
-        return _hint(ref, reduce(joined, keys, path) + part)
+    def hint(keys: Keys, offset: int = 0) -> str:
+        return _hint(ref, reduce(joined, keys, path), offset)
 
     listed = _lists(value, hint)
     text = to_text(listed)
@@ -261,7 +256,7 @@ def _lists(value: Any, hint: Hint, keys: Keys = ()) -> Any:
         "items": first,
         "_total_count": len(value),
         "_truncated": True,
-        "_notice": hint(keys, f"[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
+        "_notice": hint(keys, LIST_ITEMS),
     }
 
 
@@ -341,7 +336,8 @@ def _chars_of(text: str, limit: float, count: Count) -> int:
     return int(len(sample) * limit / max(1.0, count(sample)))
 
 
-def _hint(ref: str, path: str) -> str:
+def _hint(ref: str, path: str, offset: int = 0) -> str:
     if not ref:  # a model that is not offered read_result
         return ""
-    return f'The rest: read_result(id="{ref}", path="{path}").'
+    start = f", offset={offset}" if offset else ""
+    return f'The rest: read_result(id="{ref}", path="{path}"{start}).'

@@ -10,31 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from app.agent.events import Override
 from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
-from app.tools.pack_plan import AnyOf, Plans, Priority
+from app.tools.pack_plan import Plans, Priority
 
 ENFORCED = "enforced"
 NOTHING_RAN = "none of its tools gave a result"
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PlannedStep:
-    """A step in the model's own plan.
+    """A step of the plan."""
 
-    Attributes:
-        title: What the step is meant to find out.
-        state: The state that the model gave it.
-        after: Numbers, from 1, of the steps that it waits for.
-    """
-
-    title: str
-    state: str = "pending"
-    tools: tuple[str, ...] = ()
-    after: tuple[int, ...] = ()
+    title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
+    state: Literal["pending", "running", "done", "failed", "skipped"] = "pending"
+    tools: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=80)], ...],
+        Field(max_length=8, description="The tools it needs, the fewest that suffice"),
+    ] = ()
+    after: Annotated[
+        tuple[int, ...],
+        Field(max_length=20, description="Numbers (from 1) of the steps it waits for"),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +347,8 @@ def check_plan(
 ) -> Checked:
     """Return the plan, corrected wherever there is only one way to correct it.
 
-    `ran` are the tools that have already given a result.
+    What a tool needs is not put in: the enforcer runs it before the call. `ran` are the tools that
+    have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps
@@ -353,9 +357,10 @@ def check_plan(
     checked = Checked(_in_order([_known(step, tools) for step in steps]))
     for index, step in enumerate(checked.steps):
         checked.steps[index] = _allowed(step, plans, asked, checked)
-    if any(step.tools for step in checked.steps):
-        _complete(checked, plans, asked, tools, ran)
-        _least(checked, plans, asked, ran)
+    there = {*ran, *(name for step in checked.steps for name in step.tools)}
+    lacking = [name for name in asked.wanted if name not in there]
+    if lacking and any(step.tools for step in checked.steps):
+        checked.notes.append(f"The question needs {', '.join(lacking)} as well.")
     return checked
 
 
@@ -418,72 +423,3 @@ def _allowed(step: PlannedStep, plans: Plans, asked: Intent, checked: Checked) -
         # Nothing of it may run: it is left out, and the goal does not wait for it.
         return replace(step, tools=(), state="skipped")
     return replace(step, tools=tuple(kept))
-
-
-def _complete(
-    checked: Checked, plans: Plans, asked: Intent, tools: Collection[str], ran: Collection[str]
-) -> None:
-    """Insert the tools that a step's tools need, where no earlier step has them."""
-    there = set(ran)
-    for index, step in enumerate(checked.steps):
-        needed: list[str] = []
-        for name in step.tools:
-            for added in _needs(name, plans, asked, tools, {*there, *needed}, (name,)):
-                needed.append(added)
-                checked.notes.append(f"Put before {name}: {added}, whose result it needs.")
-            needed.append(name)
-        checked.steps[index] = replace(step, tools=tuple(dict.fromkeys(needed)))
-        there |= set(needed)
-    lacking = [name for name in asked.wanted if name not in there]
-    if lacking:
-        checked.notes.append(f"The question needs {', '.join(lacking)} as well.")
-
-
-def _needs(
-    name: str,
-    plans: Plans,
-    asked: Intent,
-    tools: Collection[str],
-    there: Collection[str],
-    above: tuple[str, ...],
-) -> list[str]:
-    found: list[str] = []
-    for need in plans.rule(name).requires:
-        known = {*there, *found}
-        usable = [
-            other
-            for other in need.tools
-            if other in tools
-            and other not in above
-            and other not in asked.left_out
-            and plans.rule(other).priority is not Priority.EXCLUDED
-        ]
-        if isinstance(need, AnyOf):
-            if known & set(need.tools):
-                continue
-            usable.sort(key=lambda other: (other not in asked.wanted, -plans.rule(other).priority))
-            usable = usable[:1]
-        for other in usable:
-            if other not in known:
-                found += _needs(other, plans, asked, tools, known, (*above, other))
-                found.append(other)
-    return list(dict.fromkeys(found))
-
-
-def _least(checked: Checked, plans: Plans, asked: Intent, ran: Collection[str]) -> None:
-    """Add a note on tools that the question does not need."""
-    if not asked.wanted:
-        return
-    useful = {*asked.wanted, *asked.named, *ran}
-    left = list(useful)
-    while left:
-        name = left.pop()
-        near = {other for need in plans.rule(name).requires for other in need.tools}
-        near |= {item.then for item in plans.successors(name, asked.kinds)}
-        near |= {source for feed in plans.rule(name).feeds for source in feed.tools}
-        left += near - useful
-        useful |= near
-    planned = dict.fromkeys(name for step in checked.steps for name in step.tools)
-    more = [name for name in planned if name not in useful]
-    if more:
-        checked.notes.append(f"Not needed for this question: {', '.join(more)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,27 +11,6 @@ from app.agent.enforcement.plan_checklist import PlannedStep, PlanState
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
-CHECK_ANSWER = "check_answer"
-"""Name of a call that the loop itself made in earlier versions; conversations still hold it."""
-
-State = Literal["pending", "running", "done", "failed", "skipped"]
-ToolName = Annotated[str, Field(min_length=1, max_length=80)]
-
-
-class PlanStep(BaseModel):
-    """A step of the plan."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
-    state: State = "pending"
-    tools: Annotated[
-        list[ToolName],
-        Field(max_length=8, description="The tools it needs, the fewest that suffice"),
-    ] = []
-    after: Annotated[
-        list[int], Field(max_length=20, description="Numbers (from 1) of the steps it waits for")
-    ] = []
 
 
 class PlanInput(BaseModel):
@@ -39,7 +18,7 @@ class PlanInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    steps: Annotated[list[PlanStep], Field(max_length=20, description="All steps, in order")]
+    steps: Annotated[list[PlannedStep], Field(max_length=20, description="All steps, in order")]
 
 
 class PlanOutput(BaseModel):
@@ -81,11 +60,7 @@ class UpdatePlan:
         Raises:
             ToolRetry: The plan names unknown tools, or its steps wait for each other in a circle.
         """
-        steps = [
-            PlannedStep(step.title, step.state, tuple(step.tools), tuple(step.after))
-            for step in args.steps
-        ]
-        notes: list[str] = []
+        steps, notes = args.steps, list[str]()
         if self._check is not None:
             steps, notes = self._check(steps)
         self._plan.write(steps)

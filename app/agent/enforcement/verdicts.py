@@ -106,6 +106,10 @@ def judge_goal(
             reasons.append(f"{tool} did not run{why}")
         elif verdict.state != "done":
             reasons.append(f"{tool}: {verdict.why or verdict.state}")
+    for tool in sorted(asked.named - needed.keys()):
+        verdict = _best(tool, plans, ran, asked)
+        if verdict is not None and verdict.state == "failed":
+            reasons.append(f"{tool}: {verdict.why or verdict.state}")
     reasons += [f"{tool} is needed and is not installed" for tool in asked.absent]
     if ran and not needed and not any(message.ok for message in ran):
         reasons.append("none of the calls gave a result")

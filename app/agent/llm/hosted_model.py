@@ -24,6 +24,7 @@ from app.agent.messages import Message, Picture
 
 MEDIA_TYPE = "image/png"
 MAX_BYTES = 8 * 2**20
+_LIST_S = 30.0  # for the list of an endpoint's models
 
 _DIGEST = re.compile(r"[0-9a-f]{24}")
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -133,7 +134,7 @@ class HostedModel(ABC):
         """
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):
-            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
+            async with asyncio.timeout(_LIST_S), self._client(packages) as client:
                 page = await client.models.list(**self.list_options)
                 return [str(model.id) for model in page.data]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from app.agent.llm.answer_assembly import ChatAssembly, TextFilter
@@ -33,7 +33,6 @@ class OpenAIModel(HostedModel):
             "native".
         text_calls: Whether tool calls that the model writes into its text count as well, as some
             local models do; None means True unless `tool_form` is "native".
-        answer_schema: A JSON schema that an answer must conform to when no tools are offered.
         bounds: Limits on the time and size of an answer.
         api_version: The Azure API version; "" for all other endpoints.
 
@@ -53,7 +52,6 @@ class OpenAIModel(HostedModel):
         info: ModelInfo | None = None,
         tool_form: ToolForm = "native",
         text_calls: bool | None = None,
-        answer_schema: Mapping[str, Any] | None = None,
         bounds: Bounds | None = None,
         api_version: str = "",
     ) -> None:
@@ -63,7 +61,6 @@ class OpenAIModel(HostedModel):
         self._api_version = api_version.strip()
         self._form: ToolForm = "native" if tool_form == "auto" else tool_form
         self._text_calls = tool_form != "native" if text_calls is None else text_calls
-        self._answer_schema = answer_schema
         self._counts = True
         """Whether the endpoint accepts `stream_options`, as far as is known."""
 
@@ -131,9 +128,6 @@ class OpenAIModel(HostedModel):
             request["tools"] = [_wire_tool(tool) for tool in tools]
         if self._form == "json_schema":
             request["response_format"] = response_format(tools)
-        elif self._answer_schema is not None and not tools:
-            named = {"name": "answer", "strict": True, "schema": dict(self._answer_schema)}
-            request["response_format"] = {"type": "json_schema", "json_schema": named}
         request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
 

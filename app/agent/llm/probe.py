@@ -10,19 +10,15 @@ import asyncio
 import base64
 import ctypes
 import difflib
-import json
 import os
-import socket
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 from app.agent.context.model_messages import result_message
 from app.agent.llm.anthropic_model import AnthropicModel
@@ -38,8 +34,8 @@ from app.agent.llm.base import (
     Tokens,
     ToolSchema,
 )
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load
-from app.agent.llm.failures import Endpoint, connection_failure
+from app.agent.llm.endpoint import Bounds
+from app.agent.llm.failures import Endpoint
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.providers import ModelChoice
 from app.agent.messages import Message, Picture, ToolCall
@@ -52,8 +48,6 @@ GIB = 2**30
 _MEMORY_FACTOR = 1.2
 """Memory that a model needs for weights and computation, as a multiple of its file size."""
 _MAGIC = b"GGUF"
-LIST_S = 30.0
-"""Timeout in seconds for an endpoint to list its models."""
 
 BOUNDS = Bounds(connect_s=8, first_s=90, silence_s=20, answer_s=120, body_bytes=8 * 2**20)
 ENOUGH = 2_000
@@ -77,6 +71,8 @@ _RED = base64.b64decode(
     "FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywKqxUDxqh7TUQAAAABJRU5E"
     "rkJggg=="
 )
+_NO_LIST = ("no list of models", "HTTP", "cannot be read", "redirects")
+"""Words of the reasons for which an endpoint lists no models and may chat all the same."""
 _SEES = ModelInfo(images=True, output_tokens=1_024)
 
 T = TypeVar("T")
@@ -175,7 +171,7 @@ class Probe:
             choice = replace(choice, fields=choice.fields.model_copy(update={"model": "any"}))
         model = self._build(choice)
         listed = getattr(model, "models", None)
-        return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
+        return tuple(run(listed(), cancel)) if listed is not None else ()
 
     @staticmethod
     def about_file(path: str) -> Report:
@@ -233,16 +229,6 @@ class Probe:
         if form == "json_schema":
             lines.append(f"✓ I{_BY_SCHEMA[1:]}.")
         return Report(True, tuple(lines), form)
-
-
-async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
-    try:
-        return await asyncio.wait_for(listing, LIST_S)
-    except TimeoutError as error:
-        raise ModelFailed(
-            f"the endpoint did not list its models within {LIST_S:.0f} s",
-            remedy="Type the model's name, or test the connection to see what is wrong.",
-        ) from error
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:
@@ -330,13 +316,11 @@ async def examine(choice: ModelChoice) -> Report:
     at = Endpoint("", choice.fields.model.strip(), choice.key)
     found = _Examination(choice, at)
     try:
-        await found.connection()
         await found.models()
         await found.answer()
         await found.abilities()
         ok = True
     except SightlineError as error:
-        # Host and all are in the lines before.
         found.say("✕", error.reason)
         found.lines.append(error.remedy or "Check the settings.")
         ok = False
@@ -366,26 +350,6 @@ class _Examination:
     def say(self, mark: Literal["✓", "✕", "–"], text: str) -> None:
         """Add a line to the report."""
         self.lines.append(f"{mark} {text[:1].upper()}{text[1:].rstrip('.')}.")
-
-    async def connection(self) -> None:
-        """Test host name, connection and TLS one by one, to show which of them fails."""
-        host = host_of(self.choice.url)
-        parts = urlsplit(self.choice.url)
-        if not is_loopback(host) and _is_proxied(parts.scheme, host):
-            self.say("–", "this computer's proxy is used, so name and connection are not tried")
-            return
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        try:
-            address = await _resolved(host, port)
-            if host != address:
-                self.say("✓", f"{host} is {address}")
-            writer = await _connected(address, port)
-            writer.transport.abort()
-            self.say("✓", f"port {port} accepts a connection")
-            if parts.scheme == "https":
-                self.say("✓", f"TLS works: {await _tls_version(host, port)}")
-        except (OSError, TimeoutError) as error:
-            raise _unreachable(error, replace(self.at, host=host)) from error
 
     async def models(self) -> None:
         """Test whether the endpoint speaks the API, accepts the key and knows the model."""
@@ -434,21 +398,7 @@ class _Examination:
         else:
             self.say("✕", "it did not call a tool: choose another model if tools are to run")
         self.form = found
-        if self.choice.kind != "anthropic":
-            if await self._keeps_schema():
-                self.say("✓", "it keeps to a JSON schema")
-            else:
-                self.say("–", "it does not keep to a JSON schema")
         await self._eyes()
-
-    async def _keeps_schema(self) -> bool:
-        """Test whether answers conform to a given schema, even if the question asks otherwise."""
-        try:
-            answer = await self._ask(Message(role="user", text="Say OK."), schema=_SCHEMA)
-            found = json.loads(answer.text)
-        except (ModelFailed, ValueError, RecursionError):
-            return False
-        return isinstance(found, dict) and found.keys() == {"value"}
 
     async def _eyes(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -462,14 +412,10 @@ class _Examination:
         else:
             self.say("–", "it does not see pictures: it could not name the colour of one")
 
-    async def _ask(
-        self,
-        message: Message,
-        schema: Mapping[str, Any] | None = None,
-    ) -> _Answer:
+    async def _ask(self, message: Message) -> _Answer:
         events: list[ModelEvent] = []
         first_s, began = 0.0, time.monotonic()
-        async with aclosing(self._model(schema=schema).stream([message], ())) as stream:
+        async with aclosing(self._model().stream([message], ())) as stream:
             async for event in stream:
                 events.append(event)
                 if not isinstance(event, Note | Tokens):
@@ -480,14 +426,14 @@ class _Examination:
 
     async def _explain(self, error: ModelFailed) -> None:
         """Explain why no models were listed; raise unless the chat may work all the same."""
+        if not any(word in error.reason for word in _NO_LIST):
+            raise error
         better = await self._better_address()
         if better:
             raise ModelFailed(
                 "the server is there, but not at this address",
                 remedy=f"Use {better} as the address.",
             )
-        if any(word in error.reason for word in ("key was refused", "web page", "certificate")):
-            raise error
         none = "it has no list of models at this address"
         why = "" if none in error.reason else f" ({error.reason.rstrip('.')})"
         self.say("–", f"{none}{why}")
@@ -507,9 +453,7 @@ class _Examination:
             return ""
         return better
 
-    def _model(
-        self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None, url: str = ""
-    ) -> OpenAIModel | AnthropicModel:
+    def _model(self, form: ToolForm = "native", url: str = "") -> OpenAIModel | AnthropicModel:
         kind, url, key = self.choice.kind, url or self.choice.url, self.choice.key
         if kind == "anthropic":
             return AnthropicModel(self.at.model, key, base_url=url, info=_SEES, bounds=BOUNDS)
@@ -519,7 +463,6 @@ class _Examination:
             key,
             info=_SEES,
             tool_form=form,
-            answer_schema=schema,
             bounds=BOUNDS,
             api_version=self.choice.api_version,
         )
@@ -531,38 +474,6 @@ def _about_picture(folder: str) -> Message:
     picture = Picture(path=str(path), caption="A test picture.")
     question = "What colour is this picture? Answer with one word."
     return Message(role="user", text=question, pictures=[picture])
-
-
-def _is_proxied(scheme: str, host: str) -> bool:
-    return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
-
-
-async def _resolved(host: str, port: int) -> str:
-    looking = asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    found = await asyncio.wait_for(looking, BOUNDS.connect_s)
-    return str(found[0][4][0])
-
-
-async def _connected(host: str, port: int, **tls: Any) -> asyncio.StreamWriter:
-    opening = asyncio.open_connection(host, port, **tls)
-    return (await asyncio.wait_for(opening, BOUNDS.connect_s))[1]
-
-
-async def _tls_version(host: str, port: int) -> str:
-    _, transport = await asyncio.to_thread(load, "openai")
-    writer = await _connected(host, port, ssl=transport.tls_context(), server_hostname=host)
-    version = str(writer.get_extra_info("ssl_object").version())
-    writer.transport.abort()
-    return version.replace("TLSv", "TLS ")
-
-
-def _unreachable(error: Exception, at: Endpoint) -> ModelFailed:
-    if isinstance(error, TimeoutError):
-        return ModelFailed(
-            f"{at.host} did not accept the connection in time",
-            remedy="Check the address, and whether a firewall or a VPN is in between.",
-        )
-    return connection_failure(error, at)
 
 
 def _offered(model: str, names: Sequence[str]) -> str:

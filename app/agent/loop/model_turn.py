@@ -47,6 +47,9 @@ CANCEL_GRACE_S = 0.4
 """Seconds that a model may take to end its stream when told to; then it is abandoned."""
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_SPEAKER = re.compile(r"\A\s*([*_]{0,3})sightline\s*(?::\s*\1|\1\s*:)\s*", re.IGNORECASE)
+"""The program's name as the speaker, with which small models begin an answer of theirs."""
+_LABEL_CHARS = 40
 _SHORTENED = f"{READ_RESULT}(id="
 """A part of the notice in a result that was shortened."""
 SMALLER = 2
@@ -64,6 +67,7 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether to ignore the rest of the stream.
+        held: The beginning of the text, as long as it may become the label of a speaker.
     """
 
     text: str = ""
@@ -72,6 +76,7 @@ class Reply:
     later: list[Note | Plan] = field(default_factory=list[Note | Plan])
     tokens: Tokens | None = None
     over: bool = False
+    held: str = ""
 
     @property
     def streamed(self) -> bool:
@@ -265,6 +270,7 @@ class ModelTurns:
                 if reply.over:
                     return
                 self._hear(event, reply)
+            self._say("", reply, whole=True)
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
@@ -273,9 +279,7 @@ class ModelTurns:
     def _hear(self, event: ModelEvent, reply: Reply) -> None:
         match event:
             case Text(text):
-                if text:
-                    reply.text += text
-                    self.emitter.emit(TextDelta, text=text)
+                self._say(text, reply)
             case Reasoning(text):
                 if text:
                     reply.reasoning += text
@@ -291,6 +295,18 @@ class ModelTurns:
             case Note() | Plan():
                 # Not between pieces of text: they stay together, so that they can be withdrawn.
                 reply.later.append(event)
+
+    def _say(self, text: str, reply: Reply, *, whole: bool = False) -> None:
+        """Add streamed text, without "Sightline:" before it: it is not the program that speaks."""
+        if not reply.text:
+            reply.held += text
+            letters = re.sub(r"[\s*_]", "", reply.held).casefold()
+            if not whole and "sightline:".startswith(letters) and len(reply.held) < _LABEL_CHARS:
+                return
+            text, reply.held = _SPEAKER.sub("", reply.held), ""
+        if text:
+            reply.text += text
+            self.emitter.emit(TextDelta, text=text)
 
     def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
         """Withdraw the half that was streamed, so that the transcript never holds both."""

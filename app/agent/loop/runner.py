@@ -6,41 +6,20 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from app.agent.events import TERMINAL, ApprovalRequested, RunCancelled, RunEvent, RunFailed
-from app.agent.loop.agent_loop import AgentLoop, RunRequest
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import utc_now
 from app.agent.loop.tool_execution import log_unexpected
-from app.agent.request import Decision
-from app.agent.sessions import Thread
+from app.agent.request import Decision, Question
 from app.errors import unexpected
-from app.tools.api import CancelToken, Images, ModelHost
+from app.tools.api import CancelToken
 
 _log = logging.getLogger(__name__)
 CLOSE_TIMEOUT_S = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
-
-    The context is recorded on asking: a queued question is about the images open at that moment.
-    """
-
-    text: str
-    thread: Thread
-    images: Images
-    image_notes: Sequence[Mapping[str, Any]]
-    out_dir: Path
-    host: ModelHost
-    models_dir: Path
-    device: str = "auto"
-    identifiers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -184,8 +163,10 @@ class AgentRunner:
     async def _answer(self, job: _Job) -> None:
         watcher = asyncio.create_task(self._watch_queue())
         seq, ended = 0, False
+        stops = (job.cancel, job.stop_after_tool)
+        request = job.question.request(job.run_id, self._approve, *stops)
         try:
-            async for event in job.loop.run(self._request(job)):
+            async for event in job.loop.run(request):
                 seq, ended = event.seq + 1, event.kind in TERMINAL
                 self._tell(event)
         except Exception as error:
@@ -214,24 +195,6 @@ class AgentRunner:
             self._queue = deque(job for job in self._queue if not job.cancel.cancelled)
         for job in dropped:
             self._tell(RunCancelled(run_id=job.run_id, seq=0, time=utc_now()))
-
-    def _request(self, job: _Job) -> RunRequest:
-        asked = job.question
-        return RunRequest(
-            run_id=job.run_id,
-            thread=asked.thread,
-            question=asked.text,
-            images=asked.images,
-            image_notes=asked.image_notes,
-            out_dir=asked.out_dir,
-            host=asked.host,
-            models_dir=asked.models_dir,
-            device=asked.device,
-            cancel=job.cancel,
-            approve=self._approve,
-            identifiers=asked.identifiers,
-            stop_after_tool=job.stop_after_tool,
-        )
 
     async def _approve(self, event: ApprovalRequested) -> Decision:
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()

@@ -73,7 +73,7 @@ _NO_CUES = phrases("""
     not only, not just, not sure, no idea, no doubt, or not, why not, if not, nicht nur,
     nicht sicher, nicht vergessen, oder nicht, weiss nicht, sehe nicht, kein problem, no problem,
     no longer, sonst|weiter nichts, there is|was nothing, see|find|found|is nothing, nicht mehr,
-    noch nicht
+    noch nicht, with or without, mit oder ohne
 """)
 _ENDS = question_words("ends")
 # A new request ends an exclusion: "rather than a report give me the ratio".

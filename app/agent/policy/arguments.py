@@ -1,8 +1,7 @@
 r"""Judges the arguments of a call: the files and hosts that they name, and how large they are.
 
-An argument is a path where the tool declares it (`ToolSpec.paths`), where its JSON schema has the
-format of a path, or where a key on the way to it is called like one ("image_path", "files"). In the
-same way it is an address by its format ("uri", "hostname") or its key ("url", "host").
+An argument is a path where the tool declares it (`ToolSpec.paths`) or where a key on the way to it
+is called like one ("image_path", "files"), and an address by its key ("url", "host").
 
 Every other text is judged by one rule: it may hold no path that leads out of the run (/etc/x, ~/x,
 ../x, C:\x, \\server\share, file:) and, unless the tool sends, no URL. Nothing outside the run's
@@ -20,9 +19,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote
 
 from pydantic import BaseModel
@@ -31,9 +29,8 @@ from app.agent.policy import site_rules
 from app.agent.policy.hosts import AmbiguousHost, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
-from app.agent.policy.site_rules import Sizes
 from app.agent.privacy.key_words import is_path_key, words_of
-from app.settings import ArgumentSettings, HostSettings, PolicySettings
+from app.settings import HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
 
 _log = logging.getLogger(__name__)
@@ -41,16 +38,12 @@ _log = logging.getLogger(__name__)
 DEEPEST = 40
 """Maximum number of nested levels; deeper arguments are refused."""
 
-_PATH_FORMATS = frozenset(("path", "file-path", "directory-path"))
 _IMAGE_WORDS = frozenset(("image", "images", "dicom", "dicoms", "picture", "pictures"))
-_HOST_FORMATS = frozenset(
-    ("uri", "url", "hostname", "ipv4", "ipv6", "idn-hostname", "iri", "email")
-)
 _HOST_WORDS = frozenset(
     (
         *("url", "urls", "uri", "uris", "host", "hosts", "hostname", "hostnames", "endpoint"),
         *("endpoints", "server", "servers", "webhook", "webhooks", "proxy", "ip", "fqdn", "peer"),
-        *("peers", "broker", "gateway"),
+        *("peers", "broker", "gateway", "email", "emails", "mail", "recipient", "recipients"),
     )
 )
 _URL = re.compile(
@@ -81,6 +74,12 @@ _REPLACED = re.compile(r"^\s*file:|^\s*~|[$][\w{]|%\w+%|%[0-9a-f]{2}", re.IGNORE
 _OWN_PATH = "\ue000"  # stands for a path of the run
 _PATH_END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
 
+_TEXT = 100_000
+"""Most characters of one text."""
+_ITEMS = 1_000
+_NUMBER = 1e15
+_WHOLE = 1_000_000
+"""Most characters of all texts of a call together."""
 _GO_ON = "Go on without it."
 _PLAIN_PATH = "Write the whole path, without ~, .., variables or a file:// address."
 
@@ -98,7 +97,6 @@ class Piece:
         where: Its place in the arguments, e.g. "files[2].name".
         argument: Name of the top-level argument that contains it.
         keys: All keys on the path to it, the argument first; empty if the value is a table's key.
-        formats: Values of "format" in the JSON schema at this place, e.g. "path" or "uri".
         default: Whether the whole argument that contains it has the tool's default value.
     """
 
@@ -106,12 +104,11 @@ class Piece:
     where: str
     argument: str
     keys: tuple[str, ...]
-    formats: frozenset[str] = frozenset()
     default: bool = False
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as written in declarations and rules."""
+        """The place without list indices ("files.name"), as written in declarations."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 
@@ -125,8 +122,8 @@ def judge_arguments(
         RecursionError: The arguments are nested so deeply that they cannot be examined at all.
     """
     found = pieces(spec.Input, arguments)
-    sizes = list(_judge_sizes(spec, found, rules))
-    if any(item.rule is Rule.DENY for item in sizes):
+    sizes = list(_judge_sizes(spec, found))
+    if sizes:
         return strictest(sizes)  # searching what is too large could take long
     paths = (
         _judge_path(spec, piece, piece.value, scope, rules)
@@ -134,7 +131,7 @@ def judge_arguments(
         if isinstance(piece.value, str)
     )
     hosts = _judge_hosts(spec, found, rules.hosts)
-    return strictest([*sizes, *(item for item in paths if item is not None), *hosts])
+    return strictest([*(item for item in paths if item is not None), *hosts])
 
 
 def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
@@ -149,40 +146,31 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
     """Return every text, number, list and table in arguments (plain JSON), and the tables' keys."""
     found: list[Piece] = []
-    schema = _schema(input_type)
     for name, value in arguments.items():
         field = input_type.model_fields.get(name)
         default = field is not None and not field.is_required() and _is_default(field, value)
-        formats = _properties(schema, [schema], name)
-        found += (
-            replace(piece, default=default)
-            for piece in _walk(Piece(value, name, name, (name,)), formats, schema)
-        )
+        found += _walk(Piece(value, name, name, (name,), default))
     return found
 
 
-def _walk(
-    piece: Piece, schemas: list[dict[str, Any]], root: dict[str, Any], depth: int = 1
-) -> Iterator[Piece]:
+def _walk(piece: Piece, depth: int = 1) -> Iterator[Piece]:
     if depth > DEEPEST:
         raise NestedTooDeeply
     value = piece.value
     if isinstance(value, bool) or not isinstance(value, str | int | float | Mapping | list):
         return
-    formats = frozenset(str(part["format"]) for part in schemas if "format" in part)
-    yield replace(piece, formats=formats)
+    yield piece
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield replace(piece, value=key, where=f"{piece.where} (a name in it)", keys=())
             inner = replace(
                 piece, value=item, where=f"{piece.where}.{key}", keys=(*piece.keys, key)
             )
-            yield from _walk(inner, _properties(root, schemas, key), root, depth + 1)
+            yield from _walk(inner, depth + 1)
     elif isinstance(value, list):
-        below = _items(root, schemas)
         for number, item in enumerate(value):
             inner = replace(piece, value=item, where=f"{piece.where}[{number}]")
-            yield from _walk(inner, below, root, depth + 1)
+            yield from _walk(inner, depth + 1)
 
 
 def _is_default(field: Any, value: Any) -> bool:
@@ -196,106 +184,33 @@ def _is_default(field: Any, value: Any) -> bool:
     return str(default) == value if isinstance(value, str) else not default and not value
 
 
-@lru_cache(maxsize=256)
-def _schema(input_type: type[BaseModel]) -> dict[str, Any]:
-    try:
-        return input_type.model_json_schema(by_alias=False)
-    except Exception as error:  # a pack's own types may have none; their keys are still judged
-        _log.debug("no schema for the arguments of a tool (%s)", type(error).__name__)
-        return {}
+# -- sizes ------------------------------------------------------------------------------------
 
 
-def _alternatives(root: dict[str, Any], part: Any, depth: int = 0) -> list[dict[str, Any]]:
-    """Return all schemas that a part may stand for: references and alternatives followed."""
-    if not isinstance(part, dict) or depth > DEEPEST:
-        return []
-    schema = cast("dict[str, Any]", part)
-    inner = [item for kind in ("anyOf", "oneOf", "allOf") for item in schema.get(kind, ())]
-    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    if name:
-        inner.append(root.get("$defs", {}).get(name))
-    return [schema, *(one for item in inner for one in _alternatives(root, item, depth + 1))]
-
-
-def _properties(
-    root: dict[str, Any], schemas: list[dict[str, Any]], key: str
-) -> list[dict[str, Any]]:
-    inner = (
-        part.get("properties", {}).get(key, part.get("additionalProperties")) for part in schemas
-    )
-    return [one for item in inner for one in _alternatives(root, item)]
-
-
-def _items(root: dict[str, Any], schemas: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    inner = (item for part in schemas for item in (part.get("items"), *part.get("prefixItems", ())))
-    return [one for item in inner for one in _alternatives(root, item)]
-
-
-# -- sizes, and a site's rules for arguments --------------------------------------------------
-
-
-def _judge_sizes(
-    spec: ToolSpec, found: Sequence[Piece], rules: PolicySettings
-) -> Iterator[Judgement]:
-    sizes = site_rules.size_limits(rules.sizes)
+def _judge_sizes(spec: ToolSpec, found: Sequence[Piece]) -> Iterator[Judgement]:
     whole = sum(len(piece.value) for piece in found if isinstance(piece.value, str))
-    if whole > sizes.whole:
-        why = f"contain more than {sizes.whole:,} characters together"
+    if whole > _WHOLE:
+        why = f"contain more than {_WHOLE:,} characters together"
         yield Judgement(
             Rule.DENY, f"{spec.name} was not run: its arguments {why}.", "", "Use less."
         )
-    own = site_rules.argument_rules(rules, spec.name)
     for piece in found:
-        why = _excess(piece.value, sizes)
+        why = _excess(piece.value)
         if why:
             yield _refused(spec, piece.where, why, "Use less.")
-        for name, rule in own:
-            if name in (piece.argument, piece.pattern):
-                judged = _by_rule(spec, piece, rule)
-                if judged is not None:
-                    yield judged
 
 
-def _excess(value: Any, sizes: Sizes) -> str:
+def _excess(value: Any) -> str:
     match value:
-        case str() as text if len(text) > sizes.text:
-            return f"is longer than {sizes.text:,} characters"
+        case str() as text if len(text) > _TEXT:
+            return f"is longer than {_TEXT:,} characters"
         # Compared as they are: a whole number may be larger than any float.
         case float() as number if not math.isfinite(number):
             return "is not a finite number"
-        case int() | float() as number if abs(number) > sizes.number:
-            return f"is beyond {sizes.number:,.0f}"
-        case Mapping() | list() as items if len(items) > sizes.items:
-            return f"has more than {sizes.items:,} items"
-        case _:
-            return ""
-
-
-def _by_rule(spec: ToolSpec, piece: Piece, rule: ArgumentSettings) -> Judgement | None:
-    why = _violation(piece.value, rule)
-    if not why and rule.rule == Rule.DENY and not piece.default:
-        why = "may not be given"
-    if why:
-        why = f"{why}, by the policy of this installation"
-        return _refused(spec, piece.where, why, "Use less.")
-    if rule.rule is None or piece.default:
-        return None
-    reason = f"The policy of this installation asks where {piece.argument} is given."
-    return Judgement(Rule.ASK, reason, piece.where)
-
-
-def _violation(value: Any, rule: ArgumentSettings) -> str:
-    match value:
-        case str() as text if rule.longest is not None and len(text) > rule.longest:
-            return f"is longer than {rule.longest:,} characters"
-        case Mapping() | list() as items if rule.most is not None and len(items) > rule.most:
-            return f"has more than {rule.most:,} items"
-        case int() | float() as number if rule.least is not None and not number >= rule.least:
-            return f"is below {rule.least:g}"
-        case int() | float() as number if rule.greatest is not None and not number <= rule.greatest:
-            return f"is above {rule.greatest:g}"
-        case str() | int() | float() as item if rule.values and str(item) not in rule.values:
-            return f"is none of {', '.join(rule.values)}"
+        case int() | float() as number if abs(number) > _NUMBER:
+            return f"is beyond {_NUMBER:,.0f}"
+        case Mapping() | list() as items if len(items) > _ITEMS:
+            return f"has more than {_ITEMS:,} items"
         case _:
             return ""
 
@@ -334,7 +249,7 @@ def _path_use(spec: ToolSpec, piece: Piece) -> PathUse | None:
     named = any(
         is_path_key(key) or not _IMAGE_WORDS.isdisjoint(words_of(key)[-1:]) for key in piece.keys
     )
-    return "read" if named or piece.formats & _PATH_FORMATS else None
+    return "read" if named else None
 
 
 def _judge_target(
@@ -486,7 +401,7 @@ def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -
 
 def _addresses(piece: Piece) -> list[str]:
     """Return the addresses in a piece: all of it if it is declared as one, else its URLs."""
-    declared = bool(_HOST_FORMATS & piece.formats) or any(map(_is_host_key, piece.keys))
+    declared = any(map(_is_host_key, piece.keys))
     if isinstance(piece.value, int | float):
         # 2130706433 is an address only where an address is asked for.
         return [str(piece.value)] if declared else []

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeVar, cast
 
@@ -203,7 +203,7 @@ def _plain_value(value: Any) -> Any:
         case _ if is_dataclass(value) and not isinstance(value, type):
             return {item.name: _plain_value(getattr(value, item.name)) for item in fields(value)}
         case _:
-            return to_jsonable_python(value, bytes_mode="base64", fallback=_attributes)
+            return to_jsonable_python(value, bytes_mode="base64", fallback=_fields_of)
 
 
 def _text_of_bytes(value: bytes) -> str:
@@ -217,19 +217,9 @@ def _text_of_bytes(value: bytes) -> str:
         return f"{value.decode('latin-1')} (no UTF-8, in base64 {whole})"
 
 
-def _attributes(value: Any) -> Any:
-    """Return all attributes of an object of a pack's own type."""
-    kinds = type(value).__mro__
-    slots = [name for kind in kinds for name in _slot_names(getattr(kind, "__slots__", ()))]
-    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    held |= getattr(value, "__dict__", {})
-    held.pop("__dict__", None)
-    held.pop("__weakref__", None)
-    return _plain_value(held) if held else repr(value)
-
-
-def _slot_names(slots: str | Iterable[str]) -> Iterable[str]:
-    return (slots,) if isinstance(slots, str) else slots
+def _fields_of(value: Any) -> Any:
+    """Return the fields of an object of a pack's own type."""
+    return _plain_value(vars(value)) if hasattr(value, "__dict__") else repr(value)
 
 
 def _canonical(value: Any) -> str:

@@ -109,22 +109,13 @@ class Policy:
         return strictest([by_effect, by_arguments, *others])
 
     def unknown_names(self, specs: Collection[ToolSpec]) -> list[str]:
-        """Return a sentence for each rule that names a tool or argument that does not exist."""
-        known = {spec.name: frozenset(spec.Input.model_fields) for spec in specs}
-        known[EVERY] = frozenset(name for names in known.values() for name in names)
+        """Return a sentence for each rule that names a tool that does not exist."""
+        known = {EVERY, *(spec.name for spec in specs)}
         sentences = [
             f'A rule names the tool "{name}", which is not installed.{_suggestion(name, known)}'
-            for name in dict.fromkeys((*self.rules.tools, *self.rules.arguments))
+            for name in self.rules.tools
             if name not in known
         ]
-        for tool, rules in self.rules.arguments.items():
-            owner = "no tool has" if tool == EVERY else f"{tool} has not"
-            sentences += (
-                f'A rule names the argument "{name}", which {owner}.'
-                f"{_suggestion(name, known[tool])}"
-                for name in rules
-                if tool in known and name.split(".")[0] not in known[tool]
-            )
         for policy in self.also:
             sentences += policy.unknown_names(specs)
         return list(dict.fromkeys(sentences))

@@ -2,11 +2,8 @@
 
     {"effects": {"compute": "ask"},
      "tools": {"NAME": "deny"},
-     "arguments": {"NAME": {"ARGUMENT": {"rule": "ask", "longest": 500, "most": 10,
-                                         "least": 0, "greatest": 100, "values": ["a", "b"]}}},
      "hosts": {"allow": ["*.hospital.example", "10.0.0.0/8"], "deny": ["evil.example"]},
      "folders": {"allow": ["/data/exports"], "deny": ["/data/exports/old"]},
-     "sizes": {"text": 20000, "items": 200, "number": 1e6},
      "remember": false}
 
 "*" as NAME means every tool. `remember: false` takes "for this conversation" out of the answers.
@@ -16,7 +13,6 @@ The settings file holds the same fields, so `app.settings.PolicySettings` is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,13 +21,7 @@ from pydantic import ValidationError
 from app.agent.policy.hosts import Host, is_listed
 from app.agent.policy.judgements import Rule
 from app.errors import UsageError
-from app.settings import (
-    ArgumentSettings,
-    FolderSettings,
-    HostSettings,
-    PolicySettings,
-    SizeSettings,
-)
+from app.settings import FolderSettings, HostSettings, PolicySettings
 
 EVERY = "*"
 """The name that stands for every tool."""
@@ -45,23 +35,6 @@ ALWAYS = (
     "in all; arguments that could not be shown whole are not asked about but refused",
 )
 """The program's own rules for every tool, as sentences for the settings page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Upper bounds for the arguments of every tool.
-
-    Attributes:
-        text: Number of characters in one text.
-        items: Number of items in one list or table.
-        number: Absolute value of a number.
-        whole: Number of characters in all texts of a call together.
-    """
-
-    text: int = 100_000
-    items: int = 1_000
-    number: float = 1e15
-    whole: int = 1_000_000
 
 
 def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
@@ -90,7 +63,7 @@ def parse_rules(data: Mapping[str, Any]) -> PolicySettings:
 
 def _restrictive(value: Any, part: str) -> Any:
     """Return a part without its entries of "allow", which say nothing."""
-    if part not in ("effects", "tools", "arguments") or not isinstance(value, Mapping):
+    if part not in ("effects", "tools") or not isinstance(value, Mapping):
         return value
     entries = cast("Mapping[Any, Any]", value)
     return {key: _restrictive(item, part) for key, item in entries.items() if item != Rule.ALLOW}
@@ -98,18 +71,6 @@ def _restrictive(value: Any, part: str) -> Any:
 
 def _misunderstood(reason: str, remedy: str) -> UsageError:
     return UsageError(reason, subject="the policy for tools", remedy=remedy)
-
-
-def size_limits(settings: SizeSettings) -> Sizes:
-    """Return the bounds in effect: for each, the lower of the program's and the site's."""
-    own = settings.model_dump(exclude_none=True)
-    standard = asdict(Sizes())
-    return Sizes(**{name: min(abs(own.get(name, most)), most) for name, most in standard.items()})
-
-
-def argument_rules(rules: PolicySettings, tool: str) -> list[tuple[str, ArgumentSettings]]:
-    """Return (argument, rule) for each rule that concerns the arguments of a tool."""
-    return [pair for name in (EVERY, tool) for pair in rules.arguments.get(name, {}).items()]
 
 
 def host_allowed(hosts: HostSettings, host: Host) -> bool:
@@ -131,12 +92,8 @@ def _is_below(path: Path, folder: str) -> bool:
 
 
 def describe(rules: PolicySettings) -> list[str]:
-    """Return the rules about arguments, hosts, folders, sizes and answers, a sentence for each."""
-    sentences = [
-        f"{'Every tool' if tool == EVERY else tool}: {name} {_argument_in_words(rule)}"
-        for tool, arguments in rules.arguments.items()
-        for name, rule in arguments.items()
-    ]
+    """Return the rules about hosts, folders and answers, a sentence for each."""
+    sentences: list[str] = []
     for what, lists in (
         ("Hosts: tools may send", rules.hosts),
         ("Folders: tools may write", rules.folders),
@@ -145,31 +102,6 @@ def describe(rules: PolicySettings) -> list[str]:
             sentences.append(f"{what} only to {', '.join(lists.allow)}")
         if lists.deny:
             sentences.append(f"{what} never to {', '.join(lists.deny)}")
-    sizes = size_limits(rules.sizes)
-    if sizes != Sizes():
-        sentences.append(
-            f"Sizes: at most {sizes.text:,} characters in a text, {sizes.items:,} items "
-            f"in a list, numbers up to {sizes.number:,.12g}"
-        )
     if not rules.remember:
         sentences.append("Answers: a yes counts for one call, never for a whole conversation")
     return sentences
-
-
-def _argument_in_words(rule: ArgumentSettings) -> str:
-    parts: list[str] = []
-    if rule.rule == Rule.DENY:
-        parts.append("may not be given")
-    if rule.rule == Rule.ASK:
-        parts.append("asks where it is given")
-    if rule.longest is not None:
-        parts.append(f"has {rule.longest:,} characters at most")
-    if rule.most is not None:
-        parts.append(f"has {rule.most:,} items at most")
-    if rule.least is not None:
-        parts.append(f"is at least {rule.least:g}")
-    if rule.greatest is not None:
-        parts.append(f"is at most {rule.greatest:g}")
-    if rule.values:
-        parts.append(f"is one of {', '.join(rule.values)}")
-    return " and ".join(parts) or "has no rule"

@@ -13,7 +13,7 @@ from app.agent import events
 from app.agent.context.model_messages import INTERRUPTED, error_message, result_message, to_text
 from app.agent.events import RunEvent
 from app.agent.messages import Message
-from app.agent.sessions.session_file import Entry, entries, load_large_values
+from app.agent.sessions.session_file import RESULT_KEYS, Entry, entries
 from app.tools.api import Artifact
 
 RunState = Literal["running", "finished", "failed", "cancelled", "interrupted"]
@@ -27,7 +27,6 @@ _LISTS: Mapping[str, type] = {
     "studies": str,
     "weights": str,
 }
-_OBJECTS = ("output", "metadata")
 _EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 _STATES: Mapping[str, RunState] = {
     "run_finished": "finished",
@@ -85,13 +84,12 @@ class Content:
 def read(path: Path) -> Content:
     """Return the content of a session file; runs without an end have the state "running"."""
     content = Content(folder=path.parent)
-    _Reader(path.parent, content).take(entries(path, content.problems))
+    _Reader(content).take(entries(path, content.problems))
     return content
 
 
 class _Reader:
-    def __init__(self, folder: Path, content: Content) -> None:
-        self._folder = folder
+    def __init__(self, content: Content) -> None:
         self._content = content
         self._answered: set[str] = set()
         self._by_id: dict[str, PastRun] = {}
@@ -130,14 +128,15 @@ class _Reader:
             if message.call_id in self._answered:
                 return
             self._answered.add(message.call_id)
-            message = self._whole(message, entry, with_text="text" in raw)
+            message = self._whole(message, with_text="text" in raw)
         self._content.messages.append(message)
 
-    def _whole(self, message: Message, entry: Entry, *, with_text: bool) -> Message:
-        data = message.data
-        files: Any = entry.get("beside")
-        if isinstance(files, dict):
-            data = load_large_values(self._folder, data, files, self._content.problems)
+    def _whole(self, message: Message, *, with_text: bool) -> Message:
+        result = self._content.calls.get(message.call_id, {}).get("result", {})
+        data = {
+            key: result.get(key, {}) if value is None and key in RESULT_KEYS else value
+            for key, value in message.data.items()
+        }
         text = message.text if with_text else to_text(data)
         return message.model_copy(update={"data": data, "text": text})
 
@@ -147,9 +146,6 @@ class _Reader:
         if not isinstance(result, dict) or not isinstance(call_id, str):
             self._content.problems.append("a line that is no tool call")
             return
-        files: Any = entry.get("beside")
-        if isinstance(files, dict):
-            result = load_large_values(self._folder, result, files, self._content.problems)
         whole = {**_well_formed(entry), "result": _well_formed(result)}
         self._content.calls.setdefault(call_id, whole)
 
@@ -196,7 +192,7 @@ def _well_formed(entry: Entry) -> Entry:
     """Return an entry without values of the wrong type, as a damaged or foreign line has."""
 
     def is_well(key: str, value: Any) -> bool:
-        if key in _OBJECTS:
+        if key in RESULT_KEYS:
             return isinstance(value, dict)
         kind = _LISTS.get(key)
         items: list[Any] = value if isinstance(value, list) else []
@@ -294,7 +290,7 @@ def _call_end(started: events.ToolStarted, logged: Entry | None) -> dict[str, An
 
 def _call_fields(result: Entry) -> Entry:
     """Return the fields that a tool_finished line leaves to the line of its call."""
-    found = {key: result[key] for key in ("output", "metadata") if key in result}
+    found = {key: result[key] for key in RESULT_KEYS if key in result}
     artifacts = [_artifact(item) for item in result.get("artifacts") or ()]
     return {**found, "artifacts": [item for item in artifacts if item is not None]}
 

@@ -38,7 +38,7 @@ _OUTPUTS = ("output", "metadata")
 _MADE_BY = ("tool", "tool_version", "model", "weights_sha256")
 
 Status = Literal["same", "differs", "left out"]
-_OWN = (plan_tool.SPEC.name, plan_tool.CHECK_ANSWER, read_result.SPEC.name)
+_OWN = (plan_tool.SPEC.name, read_result.SPEC.name)
 _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 

@@ -25,7 +25,6 @@ from app.agent.sessions.session_file import (
     FORMAT,
     VERSION,
     Entry,
-    copy_large_value,
     encode,
     entries,
     parse_line,
@@ -285,10 +284,9 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
     partial = target.with_name(f".{target.name}{_PARTIAL}")
     try:
         partial.mkdir(parents=True, mode=0o700)
-        results: list[bytes] = []
-        moved = [encode(_moved_entry(entry, source, partial, names, results)) for entry in lines]
+        moved = [encode(_replaced(entry, names)) for entry in lines]
         text = b"".join((_header(target, branched_from=origin), *moved))
-        _copy_named(source / "files", partial / "files", b"".join((text, *results)))
+        _copy_named(source / "files", partial / "files", text)
         (partial / FILE).write_bytes(text)
         (partial / FILE).chmod(0o600)
         partial.rename(target)
@@ -307,21 +305,6 @@ def _sweep(root: Path) -> None:
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _moved_entry(
-    entry: Entry, source: Path, target: Path, names: Mapping[str, str], results: list[bytes]
-) -> Entry:
-    """Return an entry with the new names; its large results are copied and added to `results`."""
-    made: Entry = _replaced(entry, names)
-    files: Any = made.get("beside")
-    if isinstance(files, dict):
-        kept: dict[str, str] = {}
-        for key, name in files.items():
-            kept[key], text = copy_large_value(source, target, name, names)
-            results.append(text)
-        made["beside"] = kept
-    return made
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:

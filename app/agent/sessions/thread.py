@@ -14,13 +14,7 @@ from app.agent.events import RunEvent
 from app.agent.loop.emitter import utc_now
 from app.agent.messages import Message, has_subject
 from app.agent.sessions.content import Content, PastRun, close_runs, read
-from app.agent.sessions.session_file import (
-    FILE,
-    RESULT_LIMIT,
-    Entry,
-    encode,
-    save_large_values,
-)
+from app.agent.sessions.session_file import FILE, RESULT_KEYS, Entry, encode
 from app.agent.sessions.writer import LineWriter, ThreadLock
 from app.errors import FileProblem
 
@@ -141,12 +135,8 @@ class Thread:
         }
         with self._guard:
             self._results[call_id] = result
-            line = encode(entry)
-            if len(line) > RESULT_LIMIT and self.folder is not None:
-                small, files = save_large_values(self.folder, result)
-                line = encode({**entry, "result": small, "beside": files}) if files else line
             self._write_buffered()
-            self._put(line)
+            self._put(encode(entry))
             self._logged.add(call_id)
             used = _listed(images, "used")
             if used and used != self._content.run_facts.get(self._run_id, {}).get("used"):
@@ -257,16 +247,15 @@ class Thread:
                 self._put(line, sync=entry is entries[-1])
 
     def _message_line(self, head: Entry, message: Message) -> bytes:
-        raw: Any = message
-        if message.role == "tool" and self.folder is not None:
-            raw = dict(message)
+        raw = dict(message)
+        if message.role == "tool":
             if message.text == to_text(message.data):
                 del raw["text"]
-            line = encode({**head, "message": raw})
-            if len(line) <= RESULT_LIMIT:
-                return line
-            raw["data"], files = save_large_values(self.folder, message.data)
-            head = {**head, "beside": files} if files else head
+            if message.call_id in self._logged:
+                raw["data"] = {
+                    key: None if key in RESULT_KEYS else value
+                    for key, value in message.data.items()
+                }
         return encode({**head, "message": raw})
 
     def _buffer(

@@ -267,12 +267,12 @@ _ACQUISITION = (
         phrases(
             """
             contrast agent|medium|enhanced|given|used|administered,
-            is|was .. contrast, kontrastmittel
+            is|was .. contrast, with|without contrast, kontrastmittel, mit|ohne kontrast
             """
         ),
     ),
     ("KVP", phrases("kvp, kv, tube voltage, roehrenspannung")),
-    ("CTDIvol", phrases("ctdi*, strahlendosis")),
+    ("CTDIvol", phrases("ctdi*, radiation dose, ct dose, dose index, strahlendosis")),
     (
         "MagneticFieldStrength",
         phrases("field strength, tesla, how many tesla, feldstaerke"),

@@ -63,7 +63,7 @@ def test_a_long_result_is_shortened_kept_on_disk_and_read_by_the_model_in_a_late
         model(
             [call("reader", image_path="image-1")],
             says("It is long."),
-            [call("read_result", id="1", path="output.items[40:50]")],
+            [call("read_result", id="1", path="output/items", offset=40)],
             says("The last are 40 to 49."),
         ),
         FakeRegistry(tool),
@@ -72,7 +72,7 @@ def test_a_long_result_is_shortened_kept_on_disk_and_read_by_the_model_in_a_late
     scripted: Any = loop.model
     shown = scripted.requests[1][-1].text
     assert len(shown) < 40_000
-    assert 'read_result(id=\\"1\\", path=\\"output.items[20:40]\\")' in shown
+    assert 'read_result(id=\\"1\\", path=\\"output/items\\", offset=20)' in shown
     assert "word0 " in shown
     assert "word29999" in shown
     thread.close()

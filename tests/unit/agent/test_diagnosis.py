@@ -49,8 +49,6 @@ def able(request: dict[str, Any]) -> Reply:
         assert any(part["type"] == "image_url" for part in content)
         return text_reply("Red.")
     if "response_format" in request:
-        if request["response_format"]["json_schema"]["name"] == "answer":
-            return text_reply('{"value": 3}')
         return text_reply(json.dumps({"tool": "note_number", "arguments": {"value": 7}}))
     if "tools" in request:
         return call_reply("note_number", {"value": 7})
@@ -66,13 +64,11 @@ def test_an_endpoint_that_can_do_everything():
     with OpenAIServer(answer=able) as server:
         found = tried(server.url)
     assert found.ok
-    assert [line[0] for line in found.lines] == ["✓"] * 7
+    assert [line[0] for line in found.lines] == ["✓"] * 5
     said = " ".join(found.lines)
-    assert "accepts a connection" in said
     assert 'The model "test-model" is there' in said
     assert "the first word came after" in said
     assert "calls tools" in said
-    assert "JSON schema" in said
     assert "sees pictures" in said
 
 
@@ -82,7 +78,6 @@ def test_a_model_that_only_talks_is_usable_and_its_limits_are_named():
     assert found.ok
     said = " ".join(found.lines)
     assert "✕ It did not call a tool: choose another model" in said
-    assert "– It does not keep to a JSON schema" in said
     assert "– It does not see pictures" in said
 
 
@@ -115,7 +110,7 @@ def test_a_model_that_does_more_in_order_by_schema_is_asked_so_from_now_on():
             return text_reply(json.dumps(call))
         if "tools" in request and value == 7:
             return call_reply("note_number", {"value": 7})
-        return able(request) if named == "answer" else text_reply("All three are noted.")
+        return text_reply("All three are noted.")
 
     with OpenAIServer(answer=answer) as server:
         found = tried(server.url)
@@ -141,12 +136,7 @@ def test_a_model_that_calls_all_natively_is_not_asked_by_schema():
 
     with OpenAIServer(answer=answer) as server:
         assert tried(server.url).form == "native"
-    forms = [
-        item["response_format"]["json_schema"]["name"]
-        for item in asked
-        if "response_format" in item
-    ]
-    assert forms == ["answer"]
+    assert not any("response_format" in item for item in asked)
 
 
 def test_a_wrong_model_gets_near_names():
@@ -228,8 +218,8 @@ def test_tls_where_there_is_none_and_a_certificate_that_nobody_trusts(
     transport.tls_context.cache_clear()
     with FaultServer("tls_truncated") as server:
         trusted = tried(server.url)
-    assert any("TLS works: TLS 1.3" in line for line in trusted.lines)
     assert not trusted.ok
+    assert "certificate" not in " ".join(trusted.lines)
 
 
 def test_azure_asks_the_deployment_with_its_version_and_its_header():
@@ -254,7 +244,7 @@ def test_anthropic():
     with AnthropicServer(*replies) as server:
         found = tried(server.url, "claude-a", "anthropic")
     assert found.ok
-    assert [line[0] for line in found.lines] == ["✓"] * 6
+    assert [line[0] for line in found.lines] == ["✓"] * 5
     with AnthropicServer(error=(401, "authentication_error", KEY)) as server:
         refused = tried(server.url, "claude-a", "anthropic")
     assert not refused.ok

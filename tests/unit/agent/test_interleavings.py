@@ -88,7 +88,7 @@ def killed_at_a_byte(root: Path, chance: random.Random, name: str) -> None:
         shown = [(size, one) for size, one in shown if size <= cut]
         thread = SessionStore(root).open(thread.thread_id)
         check_thread(thread, [one for _, one in shown])
-        start = cut
+        start = min(cut, size_of(thread))  # half a line is dropped
         check_next_question(thread, f"{name}-next-{round_}", note)
         check_thread(thread, [one for _, one in shown])
         thread.close()

@@ -216,16 +216,13 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("engine", ["serving", "hanging"])
 @pytest.mark.parametrize("end", ["killed", "forgetful"])
-def test_it_is_gone_after_the_app(tmp_path: Path, engine: str, end: str):
-    """Killed, or ended without a word: also while native code loads and holds Python's lock."""
-    if engine == "hanging" and sys.platform == "darwin" and end == "killed":
-        pytest.skip("macOS has no way: it ends with the load")
+def test_it_is_gone_after_the_app(tmp_path: Path, end: str):
+    """Killed, or ended without a word."""
     script = tmp_path / "an_app.py"
     script.write_text(APP, encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, str(script), engine, end],
+        [sys.executable, str(script), "serving", end],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(REPO)},
         text=True,

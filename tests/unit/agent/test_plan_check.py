@@ -86,23 +86,11 @@ def test_tools_that_never_run_or_that_the_question_leaves_out_are_taken_out():
     assert len(notes) == 2
 
 
-def test_what_a_tool_needs_is_put_before_it():
+def test_what_the_question_needs_besides_is_told():
     steps, notes, _ = check(ANALYSE, PlannedStep("States", tools=(cells.ANALYZER,)))
-    assert steps[0].tools == (cells.CELLS, cells.CROPPER, cells.ANALYZER)
-    assert notes[-1] == f"The question needs {cells.VISUALIZER} as well."
-
-
-def test_nothing_is_put_in_where_another_tool_does_as_well():
-    plan = (PlannedStep("a", tools=(cells.NUCLEI,)), PlannedStep("b", tools=(cells.CROPPER,)))
-    steps, notes, _ = check("Crop it", *plan)
-    assert [step.tools for step in steps] == [(cells.NUCLEI,), (cells.CROPPER,)]
-    assert not any(note.startswith("Put before") for note in notes)
-
-
-def test_more_than_the_question_needs_is_told():
-    plan = PlannedStep("All", tools=(cells.CELLS, cells.CROPPER, cells.ANALYZER))
-    _, notes, _ = check("How many cells are there?", plan)
-    assert notes == [f"Not needed for this question: {cells.CROPPER}, {cells.ANALYZER}."]
+    assert steps[0].tools == (cells.ANALYZER,)
+    missing = f"{cells.CELLS}, {cells.CROPPER}, {cells.VISUALIZER}"
+    assert notes == [f"The question needs {missing} as well."]
 
 
 def own_plan(*steps: dict[str, Any]) -> Turn:

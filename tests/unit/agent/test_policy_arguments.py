@@ -55,73 +55,20 @@ def test_what_is_nested_too_deeply_is_refused(scope: Scope):
     assert "nested too deeply" in judge({"a": deep}, scope).reason
 
 
-def test_a_site_makes_sizes_smaller_and_never_larger(scope: Scope):
-    small = {"text": 10, "items": 2, "number": 5}
-    assert judge({"a": "x" * 11}, scope, sizes=small).rule is Rule.DENY
-    assert judge({"a": [1, 2, 3]}, scope, sizes=small).rule is Rule.DENY
-    assert judge({"a": 6}, scope, sizes=small).rule is Rule.DENY
-    assert judge({"a": ["x" * 10, 5]}, scope, sizes=small).rule is Rule.ALLOW
-    large = {"text": 10**9, "items": 10**9, "number": 1e30}
-    assert judge({"a": "x" * 100_001}, scope, sizes=large).rule is Rule.DENY
-
-
-# -- a site's rules for arguments -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rule", "arguments", "outcome"),
-    [
-        ({"rule": "ask"}, {"count": 2}, Rule.ASK),
-        ({"rule": "ask"}, {"count": 1}, Rule.ALLOW),  # its default
-        ({"rule": "deny"}, {"count": 2}, Rule.DENY),
-        ({"greatest": 10}, {"count": 11}, Rule.DENY),
-        ({"greatest": 10}, {"count": 10}, Rule.ALLOW),
-        ({"least": 0}, {"count": -1}, Rule.DENY),
-        ({"values": ["2", "3"]}, {"count": 4}, Rule.DENY),
-        ({"values": ["2", "3"]}, {"count": 3}, Rule.ALLOW),
-    ],
-)
-def test_a_site_has_rules_for_an_argument(
-    rule: dict[str, Any], arguments: dict[str, Any], outcome: Rule, scope: Scope
-):
-    for tool in ("tool", "*"):
-        rules = {tool: {"count": rule}}
-        assert judge(arguments, scope, spec(given=Typed), arguments=rules).rule is outcome
-    other = {"other": {"count": rule}}
-    assert judge(arguments, scope, spec(given=Typed), arguments=other).rule is Rule.ALLOW
-
-
 @pytest.mark.parametrize("rule", ["ask", "deny"])
 def test_a_site_has_a_rule_for_every_tool(rule: str, scope: Scope):
     assert judge({"count": 1}, scope, spec(given=Typed), tools={"*": rule}).rule is Rule(rule)
     assert judge({"count": 1}, scope, spec(given=Typed), tools={"other": rule}).rule is Rule.ALLOW
 
 
-def test_a_rule_for_an_argument_holds_at_any_depth(scope: Scope):
-    rules = {"tool": {"parts.text": {"longest": 3}, "list": {"most": 1}}}
-    deep = {"parts": [{"text": "abcd"}]}
-    assert judge(deep, scope, arguments=rules).rule is Rule.DENY
-    assert judge({"parts": [{"text": "abc"}]}, scope, arguments=rules).rule is Rule.ALLOW
-    assert judge({"list": [1, 2]}, scope, arguments=rules).rule is Rule.DENY
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         ({"argument": {}}, "is not a part"),
-        ({"arguments": []}, r"arguments is \[\]"),
-        ({"arguments": {"t": 1}}, "arguments.t is 1"),
-        ({"arguments": {"t": {"a": "deny"}}}, "arguments.t.a is 'deny'"),
-        ({"arguments": {"t": {"a": {"max": 1}}}}, "arguments.t.a.max is 1"),
-        ({"arguments": {"t": {"a": {"longest": -1}}}}, "longest is -1"),
-        ({"arguments": {"t": {"a": {"least": float("nan")}}}}, "least is nan"),
-        ({"arguments": {"t": {"a": {"values": "x"}}}}, "values is 'x'"),
         ({"hosts": {"allowed": []}}, "hosts.allowed is"),
         ({"hosts": {"deny": "evil"}}, "hosts.deny is 'evil'"),
         ({"hosts": {"deny": [1]}}, "hosts.deny.0 is 1"),
         ({"folders": {"allow": ["exports"]}}, "folders.allow.0 is 'exports'"),
-        ({"sizes": {"texts": 1}}, "sizes.texts is 1"),
-        ({"sizes": {"text": True}}, "text is True"),
         ({"remember": "no"}, "remember is 'no'"),
     ],
 )
@@ -133,20 +80,13 @@ def test_what_a_site_writes_is_understood_or_refused(data: dict[str, Any], said:
 def test_rules_that_name_what_there_is_not_are_told():
     policy = Policy.from_data(
         {
-            "tools": {"tool": "ask", "toool": "deny", "*": "ask"},
-            "arguments": {
-                "tool": {"cuont": {}, "count": {}},
-                "*": {"nowhere": {}},
-                "gone": {"x": {}},
-            },
+            "tools": {"tool": "ask", "toool": "deny", "*": "ask", "gone": "ask"},
         }
     )
     told = policy.unknown_names([spec(given=Typed)])
     assert told == [
         'A rule names the tool "toool", which is not installed. Is tool meant?',
         'A rule names the tool "gone", which is not installed.',
-        'A rule names the argument "cuont", which tool has not. Is count meant?',
-        'A rule names the argument "nowhere", which no tool has.',
     ]
     assert Policy.standard().unknown_names([spec()]) == []
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.agent.policy import Rule, Scope
 from app.agent.policy import hosts as host_rules
 from app.tools.api import Approval
-from tests.support.policy_scope import SENDER, Typed, denied, judge, open_scope, spec
+from tests.support.policy_scope import SENDER, denied, judge, open_scope, spec
 
 
 @pytest.fixture
@@ -51,10 +51,6 @@ def test_a_tool_that_does_not_send_is_given_no_host(
     assert judged.rule is Rule.DENY
     assert "sends nothing" in judged.reason
     assert "evil" not in judged.reason
-
-
-def test_an_address_is_known_by_its_type(scope: Scope):
-    assert denied({"link": "evil"}, scope, spec(given=Typed))
 
 
 @pytest.mark.parametrize(

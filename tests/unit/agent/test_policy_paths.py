@@ -175,8 +175,8 @@ def test_the_runs_own_paths_may_stand_in_a_text_spaces_included(scope: Scope, tm
     assert denied({"description": text + f" And {image}.bak/../other.dcm"}, scope)
 
 
-def test_a_path_is_known_by_its_type_where_its_name_says_nothing(scope: Scope):
-    typed = spec(given=Typed)
+def test_a_path_is_declared_where_its_name_says_nothing(scope: Scope):
+    typed = spec(given=Typed, paths=dict.fromkeys(("place", "places", "deep"), "read"))
     assert judge({}, scope, typed).rule is Rule.ALLOW, "the tool's own default"
     for arguments in (
         {"place": "/etc"},

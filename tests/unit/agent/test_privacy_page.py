@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.policy import Policy
+from app.agent.policy import Policy, arguments
 from app.agent.policy.approvals import LONGEST_SHOWN
 from app.agent.policy.arguments import DEEPEST
-from app.agent.policy.site_rules import Sizes
 from app.agent.privacy.model_pictures import LONG_SIDE, MOST
 from app.headless import runs
 from app.settings import PolicySettings
@@ -31,9 +30,9 @@ def test_the_example_of_rules_is_understood_and_shows_every_part(page: str):
 
 
 def test_the_numbers_are_those_of_the_code(page: str):
-    sizes, text = Sizes(), " ".join(page.split())
-    assert f"{sizes.text:,} characters a text, {sizes.items:,} items a list" in text
-    assert f"{sizes.whole:,} characters together, {DEEPEST} levels" in text
+    text = " ".join(page.split())
+    assert f"{arguments._TEXT:,} characters a text, {arguments._ITEMS:,} items a list" in text
+    assert f"{arguments._WHOLE:,} characters together, {DEEPEST} levels" in text
     assert f"could not be shown whole ({LONGEST_SHOWN:,} characters)" in text
     assert MOST == 4
     assert f"at most four a question and {LONG_SIDE} pixels" in text

@@ -37,10 +37,8 @@ def test_an_endpoint_that_answers_is_fine():
 def test_one_that_fails_is_diagnosed_with_a_remedy(mode: str):
     with OpenAIServer([text_reply("OK then")] * 9, mode) as server:
         report = Probe(build).diagnose(wanted(server.url), CancelToken())
-        port = server.url.rpartition(":")[2].partition("/")[0]
     assert not report.ok
     assert report.lines[-2].startswith("✕")
-    assert port in report.lines[0], "how far it got is told"
     assert report.lines[-1], "the last line is what to do"
 
 

@@ -11,8 +11,8 @@ import pytest
 from app.agent.events import TERMINAL, RunEvent
 from app.agent.llm.base import ModelFailed, Text
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.runner import AgentRunner, Question
-from app.agent.request import Decision
+from app.agent.loop.runner import AgentRunner
+from app.agent.request import Decision, Question
 from app.agent.sessions import Thread
 from app.tools.api import Approval, ToolContext, ToolResult
 from tests.support.fake_tools import (

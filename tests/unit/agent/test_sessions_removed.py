@@ -18,13 +18,12 @@ def store(tmp_path: Path) -> SessionStore:
     return SessionStore(tmp_path / "sessions")
 
 
-def asked(store: SessionStore, question: str, answer: str = "Yes.", large: bool = False) -> Thread:
+def asked(store: SessionStore, question: str, answer: str = "Yes.") -> Thread:
     thread = store.new_thread()
     thread.append(Message(role="user", text=question))
-    data = {"summary": "x", "output": {"text": "Oberhuber " * (9_000 if large else 1)}}
-    if large:
-        result = {"status": "ok", **data, "metadata": {}}
-        thread.log_call("c1", "tool", {}, result, "2026-01-01", "2026-01-01")
+    data = {"summary": "x", "output": {"text": "Oberhuber"}}
+    result = {"status": "ok", **data, "metadata": {}}
+    thread.log_call("c1", "tool", {}, result, "2026-01-01", "2026-01-01")
     thread.append(Message(role="assistant", text=answer))
     (thread.files_dir() / "result-1.png").write_bytes(b"pixels")
     thread.flush()
@@ -36,10 +35,9 @@ def everything(store: SessionStore, folder: Path) -> list[Path]:
 
 
 def test_a_deleted_conversation_leaves_nothing_on_disk(store: SessionStore, tmp_path: Path):
-    thread, other = asked(store, "Is it big?", large=True), asked(store, "And this?")
+    thread, other = asked(store, "Is it big?"), asked(store, "And this?")
     store.rename(thread.thread_id, "Oberhuber, first film")
     assert thread.folder is not None
-    assert len(list(thread.folder.rglob("*.json"))) >= 1
     thread.close()
     store.delete(thread.thread_id)
     assert not thread.folder.exists()

@@ -199,3 +199,12 @@ def test_successors_in_a_circle_end():
     around = PackPlan("around", successors=(Successor(("a",), "b"), Successor(("b",), "a")))
     verdict = judge_goal(Intent(left_out={}), Plans([around]), [result("a")], [])
     assert verdict.missing == ("b",)
+
+
+def test_a_tool_that_was_named_and_failed_keeps_the_goal_from_being_reached():
+    asked = Intent(wanted=(CELLS,), named=frozenset((CELLS, CROPPER, ANALYZER)), left_out={})
+    failed = [error_message("c2", tool, "no weights") for tool in (CROPPER, ANALYZER)]
+    verdict = judge_goal(asked, PLANS, [FOUND[CELLS], *failed], [])
+    assert not verdict.complete
+    assert all(f"{tool}: no weights" in verdict.why for tool in (CROPPER, ANALYZER))
+    assert not verdict.missing

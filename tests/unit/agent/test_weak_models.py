@@ -36,6 +36,10 @@ class Asked:
         return self.events[-1]
 
     @property
+    def streamed(self) -> str:
+        return "".join(item.text for item in self.events if item.kind == "text_delta")
+
+    @property
     def ran(self) -> list[str]:
         ended = (item for item in self.events if item.kind == "tool_finished")
         return [item.tool for item in ended if item.status == "ok"]
@@ -140,3 +144,22 @@ def test_rules_do_what_a_model_left_and_use_what_it_did(tmp_path: Path):
 def test_a_model_is_believed_where_rules_have_no_plan(tmp_path: Path):
     asked = Asked(tmp_path, "What is cancer?", [Text("A disease.")])
     assert asked.end.answer == "A disease."
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Sightline: I wrote it.", "I wrote it."),
+        ("**Sightline:** **It** is one.", "**It** is one."),
+        (" sightline : It is one.", "It is one."),
+        ("Sightline shows it: one.", "Sightline shows it: one."),
+        ("Sight", "Sight"),
+        ("It is Sightline: one.", "It is Sightline: one."),
+    ],
+)
+def test_a_model_does_not_speak_as_the_program(tmp_path: Path, said: str, shown: str):
+    pieces = [Text(said[at : at + 3]) for at in range(0, len(said), 3)]
+    asked = Asked(tmp_path, "Write me a poem about trains.", pieces)
+    assert asked.streamed.startswith(shown)
+    assert asked.end.answer.startswith(shown)
+    assert asked.request.thread.history[-1].text.startswith(shown)

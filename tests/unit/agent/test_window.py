@@ -91,19 +91,6 @@ def test_older_results_give_way_first_the_oldest_before_the_newer():
     assert prompt.messages[:3] == untouched[:3]
 
 
-def test_then_older_texts_then_the_oldest_questions_become_a_line():
-    thread = [
-        *history([]), *history([]), Message(role="user", text="now?")
-    ]  # fmt: skip
-    long = [m.model_copy(update={"text": m.text + " " + text(500)}) for m in thread[:-1]]
-    room = window(200_000).build("", [*long, thread[-1]]).tokens
-    answers = window(int(room * 0.85 / 0.95) + 500).build("", [*long, thread[-1]])
-    assert [len(m.text) < 300 for m in answers.messages] == [True, False, True, False, False, True]
-    questions = window(int(room * 0.4 / 0.95) + 500).build("", [*long, thread[-1]])
-    assert [len(m.text) < 300 for m in questions.messages] == [True, True, True, False, True, True]
-    assert questions.messages[-1].text == "now?"
-
-
 def test_at_last_the_oldest_exchanges_are_folded_into_a_note():
     thread = [*history(*[[30]] * 200), Message(role="user", text="now?")]
     prompt = window(3_000).build("system", thread)
@@ -125,7 +112,7 @@ def test_a_single_result_keeps_head_and_tail_with_a_notice():
     notice, tail = rest.split("…] ", 1)
     assert " ".join(words).startswith(head)
     assert " ".join(words).endswith(tail)
-    ending = 'The rest: read_result(id="call-1", path="output.t").'
+    ending = 'The rest: read_result(id="call-1", path="output/t").'
     assert notice.endswith(f"characters left out. {ending}")
     assert abs(len(head) - len(tail)) < 100
     assert len(head) > 4_500
@@ -143,7 +130,7 @@ def test_lists_keep_their_first_twenty_at_any_depth():
         "items": list(range(20)),
         "_total_count": 21,
         "_truncated": True,
-        "_notice": 'The rest: read_result(id="call-1", path="output.a[0].b[20:40]").',
+        "_notice": 'The rest: read_result(id="call-1", path="output/a/0/b", offset=20).',
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import os
 import secrets
 import threading
 import time
@@ -399,7 +398,7 @@ class _ServerProcess:
         self._pipe, theirs = context.Pipe()
         self._process: SpawnProcess = context.Process(
             target=run,
-            args=(theirs, config, os.getpid()),
+            args=(theirs, config),
             name="sightline-language-model",
             daemon=True,
         )

@@ -1,17 +1,16 @@
 """The main program of a model's process; it loads an engine and serves until the app ends it.
 
 Only the standard library is imported before the process is set up. The process ends when the pipe
-to the app closes, whether by the app or by its end.
+to the app closes, whether by the app or by its end; llama.cpp holds Python's lock while it loads,
+so then it ends after the load.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
 import signal
-import sys
 import tempfile
 import threading
 import traceback
@@ -25,9 +24,6 @@ from typing import Any
 from app.imaging.processes.worker_main import lower_priority
 
 NICE = 5
-_PR_SET_PDEATHSIG = 1
-_SYNCHRONIZE = 0x0010_0000
-_ONCE = 0x8
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +82,8 @@ class EngineFailed(Exception):
 Stage = Callable[[str], None]
 
 
-def run(connection: Connection, config: ServerConfig, parent: int) -> None:
-    """Load and serve the model; end when the app (process `parent`) closes `connection` or dies."""
-    _tie_to_parent(parent)
+def run(connection: Connection, config: ServerConfig) -> None:
+    """Load and serve the model; end when the app closes `connection` or dies."""
     _set_up(config.threads)
     threading.Thread(target=_exit_on_pipe_close, args=(connection,), daemon=True).start()
 
@@ -108,7 +103,6 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
         except BaseException as error:
             send(kind="failed", **_failure(error, config.path))
             os._exit(1)
-        _outlive_parent_thread()
         # From here on a log could hold questions and answers.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
@@ -170,52 +164,3 @@ def _exit_on_pipe_close(connection: Connection) -> None:
         while True:
             connection.recv_bytes()
     os._exit(0)
-
-
-def _tie_to_parent(parent: int) -> None:
-    """Have the system end this process with the app, also during a load.
-
-    llama.cpp holds Python's lock while it loads, which may take minutes, so that the thread that
-    waits for the end of the pipe cannot run. On macOS the process ends after the load.
-    """
-    with suppress(OSError, AttributeError):
-        if sys.platform == "linux":
-            libc = ctypes.CDLL(None, use_errno=True)
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(0)  # the app died before the call
-        elif sys.platform == "win32":
-            _tie_to_parent_on_windows(parent)
-
-
-def _outlive_parent_thread() -> None:
-    """From now on end only with the pipe.
-
-    On Linux the thread that started this process counts as its parent, and may end before the app.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
-
-
-def _tie_to_parent_on_windows(parent: int) -> None:
-    if sys.platform != "win32":
-        return
-    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel.OpenProcess.restype = ctypes.c_void_p
-    kernel.OpenProcess.argtypes = [ctypes.c_uint32, ctypes.c_int, ctypes.c_uint32]
-    register = kernel.RegisterWaitForSingleObject
-    register.argtypes = [
-        ctypes.POINTER(ctypes.c_void_p),
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_uint32,
-        ctypes.c_uint32,
-    ]
-    app = kernel.OpenProcess(_SYNCHRONIZE, 0, parent)
-    if app:
-        # A system thread calls TerminateProcess(this process, 0): it needs no lock of Python's.
-        this_process, forever = ctypes.c_void_p(-1), 0xFFFF_FFFF
-        terminate = ctypes.cast(kernel.TerminateProcess, ctypes.c_void_p)
-        register(ctypes.byref(ctypes.c_void_p()), app, terminate, this_process, forever, _ONCE)
