@@ -221,11 +221,5 @@ def _describe(error: BaseException) -> dict[str, Any]:
             "detail": "MemoryError",
             "spent": True,
         }
-    if type(error).__name__ == "SourceTruncatedError":  # its module may not be imported up there
-        return {
-            "type": "WorkerDied",
-            "reason": "the file became shorter while it was read",
-            "detail": "EFAULT",
-        }
     text = "".join(traceback.format_exception(error))
     return {"type": type(error).__name__, "reason": "", "detail": text[-20_000:]}
