@@ -391,7 +391,7 @@ class Decoder:
         images = source.instances if isinstance(source, Series) else (source,)
         stack, over = stack_geometry(source), images[0]
         geometry = {STACK_KEYWORD: geometry_text(stack)} if stack else {}
-        over = dataclasses.replace(over, attributes={**over.attributes, **geometry}, references=())
+        over = dataclasses.replace(over, attributes={**over.attributes, **geometry}, references={})
         slices = sum(one.frames for one in images)
         return self._object("labels_entry", instance, _layer, over=pack(over), slices=slices)
 

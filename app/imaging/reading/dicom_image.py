@@ -84,7 +84,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         mtime_ns=status.mtime_ns,
         changed_ns=status.changed_ns,
         content=content,
-        references=dicom_objects.references_of(header) if content is Content.SEGMENTATION else (),
+        references=dicom_objects.references_of(header) if content is Content.SEGMENTATION else {},
         frame_times_ms=frame_times(header, frames),
     )
     return (instance,)

@@ -168,14 +168,14 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
     )
 
 
-def references_of(header: Header) -> tuple[str, ...]:
-    """Return all SOP Instance UIDs that the object refers to, without duplicates, in file order."""
+def references_of(header: Header) -> dict[str, None]:
+    """Return all SOP Instance UIDs that the object refers to, as keys, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None
         if len(found) >= MAX_REFERENCES:
             break
-    return tuple(found)
+    return found
 
 
 def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]:

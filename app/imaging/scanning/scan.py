@@ -442,8 +442,6 @@ READER_VERSION = 1
 
 MAX_SNAPSHOTS = 100
 """Results that are remembered; the least recently opened go first."""
-MAX_BYTES = 2**28
-"""Bytes of all that is remembered, about ten million images."""
 
 _log = logging.getLogger(__name__)
 
@@ -496,13 +494,9 @@ class Index:
         return self._folder / _digest("\0".join(map(str, roots)))
 
     def _forget_oldest(self) -> None:
-        states = {file: file.stat() for file in self._folder.iterdir()}
-        total = 0
-        newest = sorted(states, key=lambda file: states[file].st_mtime_ns, reverse=True)
-        for place, file in enumerate(newest):
-            total += states[file].st_size
-            if place >= MAX_SNAPSHOTS or (place and total > MAX_BYTES):
-                _remove(file)
+        oldest = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        for file in oldest[:-MAX_SNAPSHOTS]:
+            _remove(file)
 
 
 def _remove(path: Path) -> None:

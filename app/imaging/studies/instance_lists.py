@@ -87,8 +87,8 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON has it; numpy numbers become Python numbers."""
     if isinstance(value, Content):
         return value.value
-    if isinstance(value, tuple):
-        parts: tuple[Any, ...] = value
+    if isinstance(value, tuple | dict):
+        parts: Iterable[Any] = value
         return [_plain(part) for part in parts]
     return value.item() if hasattr(value, "item") else value
 
@@ -134,7 +134,7 @@ def _instance(
         if type(fields[name]) not in kinds:
             raise TableError(f"{name} is of another type")
     fields["content"] = Content(fields["content"])
-    fields["references"] = tuple(_all_of(str, fields["references"]))
+    fields["references"] = dict.fromkeys(_all_of(str, fields["references"]))
     fields["frame_time_ms"] = _time(fields["frame_time_ms"])
     fields["frame_times_ms"] = tuple(map(_time, fields["frame_times_ms"]))
     return Instance(path=path, attributes=SharedTexts(places, texts), **fields)

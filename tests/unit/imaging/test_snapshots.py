@@ -542,10 +542,6 @@ def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.Mon
     assert remembered() == [True, False, True]
     index.store([Path("a")], None)
     assert index.snapshot([Path("a")]) is None
-    monkeypatch.setattr("app.imaging.scanning.scan.MAX_BYTES", 10)
-    older()
-    index.store([Path("b")], pack_result(a_stack(2), "m", 3))
-    assert remembered() == [False, True, False]
 
 
 # Hardly anything is made
