@@ -247,8 +247,6 @@ def diverting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Diverted, i
 
         monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
         decoder = Decoder(workers)
-        for worker in decoder._pool._workers:
-            worker._config = replace(worker._config, allowed=("app.", "tests."))
         made.append(decoder)
         return decoder
 
