@@ -270,20 +270,6 @@ def syntax_name(syntax: str) -> str:
     return known or (uid.name if uid.is_transfer_syntax or uid.is_private else str(uid))
 
 
-def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` (from 0) to stored values.
-
-    Returns:
-        The stored values [rows, columns] or [rows, columns, samples] in native byte order, and
-        their photometric interpretation, which may differ from the one in the header.
-
-    Raises:
-        FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
-    """
-    words, photometric = decode_words(header, layout, index)
-    return stored_values(layout, words), photometric
-
-
 def stored_values(layout: Layout, words: Array) -> Array:
     """Return the pixel values in words, i.e. without unused bits, in native byte order."""
     values = values_of(words, layout)
@@ -291,7 +277,15 @@ def stored_values(layout: Layout, words: Array) -> Array:
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` like `decode`, but keep each word's unused bits: maybe overlays."""
+    """Decode frame `index` (from 0) to words with their unused bits, which may hold overlays.
+
+    Returns:
+        Words [rows, columns] or [rows, columns, samples], and their photometric interpretation,
+        which may differ from the one in the header; `stored_values` gives the values.
+
+    Raises:
+        FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
+    """
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")

@@ -46,7 +46,7 @@ def compare(
     pool: WorkerPool,
     cancel: CancelLike | None,
     instances: Sequence[Instance],
-    opened: Sequence[Instance] = (),
+    opened: Sequence[Sequence[Instance]] = (),
 ) -> Comparison | None:
     """Return the instances with copies left out; None if no files share a UID and a size.
 
@@ -108,7 +108,9 @@ def _digests(pool: WorkerPool, cancel: CancelLike | None, paths: Sequence[Path])
     return digests
 
 
-def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, set[str]]:
+def _candidates(
+    instances: Sequence[Instance], opened: Sequence[Sequence[Instance]]
+) -> dict[Path, set[str]]:
     """Return the files that share UID and size with another, one of them new, and these UIDs."""
     near = instances_with_uids_of(opened, instances) if opened else []
     uids = [one.sop_instance_uid for one in instances]
