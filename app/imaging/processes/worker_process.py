@@ -31,7 +31,7 @@ MESSAGE_S = 30.0
 """Time that a message may take from its first byte on, either way; then the process is killed."""
 
 POLL_S = 0.02
-_CRASHES: dict[str, str] = shipped_table("crashes")
+_CRASHES: dict[str, str] = shipped_table("processes", "crashes")
 
 
 class CancelLike(Protocol):

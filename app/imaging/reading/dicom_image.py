@@ -233,7 +233,7 @@ def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
 
 
 MAX_STEP_MS = 60_000.0
-_VECTORS = {int(tag, 16): names for tag, names in shipped_table("frame_vectors").items()}
+_VECTORS = {int(tag, 16): names for tag, names in shipped_table("dicom", "frame_vectors").items()}
 
 
 def frame_time(header: Header) -> float | None:

@@ -41,7 +41,7 @@ _IMAGES_BY_ANOTHER_NAME = frozenset(
 )
 """SOP Classes of images whose name does not end in "Image Storage"."""
 
-_PLAIN_WORDS: dict[str, str] = shipped_table("plain_words")
+_PLAIN_WORDS: dict[str, str] = shipped_table("dicom", "plain_words")
 """Plain words for objects whose SOP Class name tells a user too little."""
 
 _NEW_NAMES = {
@@ -94,7 +94,7 @@ def object_words(uid: str) -> str:
 MAX_REFERENCES = 20_000
 _MAX_DEPTH = 24
 
-_NO_IMAGES = frozenset[int](shipped_table("not_images")["tags"])
+_NO_IMAGES = frozenset[int](shipped_table("dicom", "not_images")["tags"])
 """Sequences whose referenced UIDs are not those of images."""
 
 _REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
