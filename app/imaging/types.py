@@ -301,6 +301,11 @@ class Frame:
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
+MISSING_ROWS = "MissingRows"
+"""Key of `Instance.attributes` (no DICOM keyword): how many rows of a file that is cut short are
+not there. The rows that are there are shown; tools are not run on a part of an image."""
+
+
 class Content(StrEnum):
     """The kind of content in a file, which decides how the file is displayed."""
 

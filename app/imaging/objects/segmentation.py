@@ -27,6 +27,7 @@ from app.imaging.dicom.dicom_items import (
 )
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import color_from_cielab, palette_of
+from app.imaging.dicom.pixel_layout import cut_short_note
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.layer_colors import palette_color
@@ -249,7 +250,8 @@ def read_segmentation(instance: Instance) -> Layer:
         for number, description in described_segments(header)
         if index.kind != LABEL_MAP or number != background
     ]
-    warnings = list(index.warnings)
+    cut_short = cut_short_note(header, index.layout)
+    warnings = [*([cut_short] if cut_short else []), *index.warnings]
     known = {item.number for item in items}
     nameless = sorted({int(n) for n in index.segments} - known - {-1})
     # A segment without description is still drawn: hiding it could hide a finding.
