@@ -68,7 +68,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     layout = layout_of(header)
     rows, columns, frames = layout.rows, layout.columns, complete_frames(header, layout)
     # One of several would pass for an image of one frame, over which the others' masks are drawn.
-    if frames < min(layout.frames, 2):
+    if frames < (min(layout.frames, 2) if content is Content.IMAGE else 1):
         raise truncation_problem(header, layout)
     attributes = attribute_texts(header)
     if frames < layout.frames:
