@@ -23,6 +23,7 @@ from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.jpeg_markers import has_too_many_scans
+from app.imaging.processes.memory_limit import limited_memory
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
 
 Array = NDArray[Any]
@@ -34,6 +35,8 @@ TRANSPOSED = frozenset({5, 6, 7, 8})
 MAX_PICTURE_FRAMES = 1000
 _MAX_SAMPLE_BYTES = 2**27
 """Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
+_OPENING_BYTES = 2**28
+"""Memory for the headers and comments that are read when a picture is opened."""
 _ORIENTATION_TAG = 0x0112
 _BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
@@ -212,7 +215,7 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
     if picture_format(data[:18]) == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), limited_memory(_OPENING_BYTES):
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
     except Image.DecompressionBombError:
