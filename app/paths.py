@@ -32,18 +32,18 @@ def resources_dir() -> Path:
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads((resources_dir() / "words" / "tables.toml").read_text("utf-8"))
+def _tables(file: str) -> dict[str, Any]:
+    return tomllib.loads((resources_dir() / "tables" / f"{file}.toml").read_text("utf-8"))
 
 
-def shipped_table(name: str) -> Any:
-    """Return a table of `resources/words/tables.toml` by its name, as TOML has it."""
-    return _tables()[name]
+def shipped_table(file: str, name: str) -> Any:
+    """Return the table `name` of `resources/tables/{file}.toml`, as TOML has it."""
+    return _tables(file)[name]
 
 
 def question_words(name: str) -> frozenset[str]:
-    """Return a set of words by which questions are read, by its name in the same file."""
-    return frozenset(_tables()["question_words"][name].split())
+    """Return a set of words by which questions are read, by its name in `questions.toml`."""
+    return frozenset(shipped_table("questions", "words")[name].split())
 
 
 def config_dir() -> Path:

@@ -10,7 +10,7 @@ from app.paths import shipped_table
 KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
 """The kinds of entries by which a list can be filtered."""
 
-_ACTIONS: dict[str, list[str]] = shipped_table("audit_actions")
+_ACTIONS: dict[str, list[str]] = shipped_table("audit", "actions")
 _ABOUT = {
     "tool": "may this tool run",
     "override": "may an unsuitable image be used",

@@ -260,7 +260,7 @@ class Decoder:
             progress: Called with the number of files done and the number of files found so far.
             found: Called repeatedly with the studies that have grown since the last call, each as
                 far as it has been read, so that the first one can be shown early.
-            opened: Returns the instances that are already open. Copies of them are left out and
+            opened: Returns the series that are already open. Copies of them are left out and
                 reported as a `Problem`.
 
         Returns:
@@ -391,7 +391,7 @@ class Decoder:
         images = source.instances if isinstance(source, Series) else (source,)
         stack, over = stack_geometry(source), images[0]
         geometry = {STACK_KEYWORD: geometry_text(stack)} if stack else {}
-        over = dataclasses.replace(over, attributes={**over.attributes, **geometry}, references=())
+        over = dataclasses.replace(over, attributes={**over.attributes, **geometry}, references={})
         slices = sum(one.frames for one in images)
         return self._object("labels_entry", instance, _layer, over=pack(over), slices=slices)
 

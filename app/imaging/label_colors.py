@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.paths import shipped_table
 
-COLORS: tuple[str, ...] = tuple(shipped_table("palette")["colors"])
+COLORS: tuple[str, ...] = tuple(shipped_table("colors", "findings")["colors"])
 """The palette, as #rrggbb."""
 
 RESERVED = 3

@@ -7,9 +7,9 @@ pixel centres are integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -102,49 +102,11 @@ class LayerFrame:
 _DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
 
 
-class ImageReferences:
-    """The SOP Instance UIDs that each object refers to, as sets for fast look-up.
-
-    A segmentation may refer to 20,000 images, and each step of the mouse wheel asks whether it
-    refers to the current one. Searching twenty such tuples took 10 ms.
-    """
-
-    def __init__(self) -> None:
-        # Keyed by identity, since comparing an Instance compares all its fields. The instance is
-        # stored too, so that its id is not reused.
-        self._sets: dict[int, tuple[Instance, frozenset[str]]] = {}
-
-    def for_objects(self, objects: Iterable[Instance]) -> Self:
-        """Return the references of the given objects, reusing the sets that this instance holds.
-
-        May run on any thread.
-        """
-        made = type(self)()
-        for one in objects:
-            made._sets[id(one)] = self._sets.get(id(one)) or (one, frozenset(one.references))
-        return made
-
-    def covers(self, objects: Sequence[Instance]) -> bool:
-        """Return whether this instance holds the sets of exactly the given objects."""
-        return self._sets.keys() == {id(one) for one in objects}
-
-    def refers(self, one: Instance, sop_instance_uid: str) -> bool:
-        """Return whether object `one` refers to an image; slower if there is no set for `one`."""
-        known = self._sets.get(id(one))
-        return sop_instance_uid in (known[1] if known is not None else one.references)
-
-
-_NONE_NAMED = ImageReferences()
-
-
-def layers_for(
-    instance: Instance, objects: Iterable[Instance], named_by: ImageReferences = _NONE_NAMED
-) -> list[Instance]:
+def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance]:
     """Return the segmentations, structure sets and annotations that may be drawn over an image.
 
     Objects that refer to the image come first, then those that share its frame of reference and its
     study or patient. `Decoder.layer_frame` tells whether they draw anything on a given frame.
-    `named_by` holds the objects' references as sets, if these have already been built.
     """
     named: list[Instance] = []
     near: list[Instance] = []
@@ -153,7 +115,7 @@ def layers_for(
             continue
         if not may_be_same_patient(one, instance):
             continue
-        if named_by.refers(one, instance.sop_instance_uid):
+        if instance.sop_instance_uid in one.references:
             named.append(one)
         elif _same_space(one, instance):
             near.append(one)

@@ -301,6 +301,11 @@ class Frame:
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
+MISSING_ROWS = "MissingRows"
+"""Key of `Instance.attributes` (no DICOM keyword): how many rows of a file that is cut short are
+not there. The rows that are there are shown; tools are not run on a part of an image."""
+
+
 class Content(StrEnum):
     """The kind of content in a file, which decides how the file is displayed."""
 
@@ -339,7 +344,8 @@ class Instance:
             changed since is not decoded, because findings would be drawn on other pixels.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without pixels
-            refers to, in file order.
+            refers to, in file order; as keys, since each step of the wheel asks whether the shown
+            image is one of up to 20,000.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.
@@ -361,7 +367,7 @@ class Instance:
     mtime_ns: int = 0
     content: Content = Content.IMAGE
     part: int = 0
-    references: tuple[str, ...] = ()
+    references: Mapping[str, None] = field(default_factory=dict[str, None])
     note: str = ""
     frame_times_ms: tuple[float, ...] = ()
     changed_ns: int = 0

@@ -25,7 +25,16 @@ from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import projections
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
-from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
+from app.imaging.types import (
+    MISSING_ROWS,
+    Content,
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Spacing,
+    Window,
+)
 from app.tools import picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
 
@@ -184,11 +193,16 @@ class RunImages:
     def names(self) -> tuple[str, ...]:
         """Return open images' ids, the current first, then paths of pictures made in the run.
 
-        Reports and other objects that are not images are left out.
+        Reports and other objects that are not images are left out, and images cut short.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
-        return (*(image.id for image in self._opened if image.instance.is_image), *made)
+        whole = (
+            image.id
+            for image in self._opened
+            if image.instance.is_image and not image.instance.get(MISSING_ROWS)
+        )
+        return (*whole, *made)
 
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for every attribute in the headers of the open files.
@@ -316,6 +330,11 @@ class RunImages:
         if not image.instance.is_image:
             raise ToolRetry(
                 f"{image.id} is {_NAMES[image.instance.content]}, and tools are run on images only",
+                remedy=self._offer(),
+            )
+        if image.instance.get(MISSING_ROWS):
+            raise ToolRetry(
+                f"the file of {image.id} is cut short, and tools are run on whole images only",
                 remedy=self._offer(),
             )
         number = image.frame_index if index is None else index

@@ -16,7 +16,7 @@ Rows = tuple[tuple[str, str], ...]
 """Pairs of a key or gesture and its effect."""
 
 GESTURES: tuple[tuple[str, Rows], ...] = tuple(
-    (title, tuple(rows.items())) for title, rows in shipped_table("gestures").items()
+    (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()
 )
 _HELP_WIDTH = 1000  # px: each gesture on one line
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.layers import ImageReferences, LayerFrame, layers_for, may_be_same_patient
+from app.imaging.layers import LayerFrame, layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult
 from app.views.background import Background, OnError
@@ -44,8 +44,6 @@ class LayerLoading(QObject):
         self._image: Instance | None = None
         self._objects: list[Instance] = []
         self._all_states: list[Instance] = []
-        self._named = ImageReferences()
-        self._learning = False
         layers, viewport = workspace.layers, workspace.viewport
         viewport.image_changed.connect(self._image_changed)
         workspace.studies.changed.connect(self._studies_changed)
@@ -71,7 +69,7 @@ class LayerLoading(QObject):
             return False
         viewport = self._workspace.viewport
         shown = viewport.instance
-        named = shown is not None and self._named.refers(instance, shown.sop_instance_uid)
+        named = shown is not None and shown.sop_instance_uid in instance.references
         # A section stays shown if the object can be drawn on its slices.
         acquired = self._workspace.acquired
         over = acquired is not None and instance in layers_for(acquired, [instance])
@@ -171,33 +169,20 @@ class LayerLoading(QObject):
                     self._objects += series.instances
                 elif series.content is Content.PRESENTATION:
                     self._all_states += series.instances
-        self._make_sets()
-
-    def _make_sets(self) -> None:
-        """Make sets of the UIDs that objects name, up to 400,000, on a thread."""
-        objects = self._objects + self._all_states
-        if not self._learning and not self._named.covers(objects):
-            self._learning = True
-            self._background.submit(partial(self._named.for_objects, objects), self._take_sets)
-
-    def _take_sets(self, named: ImageReferences) -> None:
-        self._learning = False
-        self._named = named
-        self._make_sets()  # others may be open by now
 
     def _find_objects(self) -> None:
         """Find the objects of the shown image; called at every step of the wheel."""
-        shown, named = self._image, self._named
+        shown = self._image
         self.states = tuple(
             item
             for item in self._all_states
             if shown is not None
-            and named.refers(item, shown.sop_instance_uid)
+            and shown.sop_instance_uid in item.references
             and may_be_same_patient(item, shown)
         )
         # A section has the layers of the slices it was cut from.
         over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
-        found = layers_for(over, self._objects, named) if over is not None else []
+        found = layers_for(over, self._objects) if over is not None else []
         if over is not None:
             found += self._workspace.layers.laid_over(self._workspace.scale_key(over))
         self._workspace.layers.set_image([item for item in found if item is not shown])

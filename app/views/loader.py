@@ -39,7 +39,7 @@ T = TypeVar("T")
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
-Opened = Callable[[], Sequence[Instance]]
+Opened = Callable[[], Sequence[Sequence[Instance]]]
 
 
 class Loader:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.imaging.files.identity import uid_marks
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_id_warnings
-from app.imaging.studies.instance_lists import JoinedInstances, StoredInstances, marks_of
+from app.imaging.studies.instance_lists import StoredInstances, marks_of
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
@@ -106,9 +106,9 @@ class Studies:
         found = next(self._everywhere.places(sop_instance_uid), None)
         return found[0].instances[found[1]] if found else None
 
-    def instances(self) -> Sequence[Instance]:
-        """Return all open instances in the order of the study list, on any thread."""
-        return JoinedInstances(one.instances for study in self.all for one in study.series)
+    def instances(self) -> list[Sequence[Instance]]:
+        """Return the instances of all open series in the order of the list, on any thread."""
+        return [one.instances for study in self.all for one in study.series]
 
     def series_of(self, instance: Instance) -> Series | None:
         """Return the series that contains an instance, or None."""

@@ -47,7 +47,7 @@ def program(home: Path) -> Iterator[Program]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIGHTLINE_HOME", str(home / "home"))
         made = Program()
-        made.__dict__["host"] = ProcessHost(allowed=("app.", "tests."))
+        made.__dict__["host"] = ProcessHost()
         yield made
         made.close()
 

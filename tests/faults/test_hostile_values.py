@@ -141,7 +141,7 @@ def test_large_wavelets_with_nothing_in_them(
 @pytest.mark.parametrize("kind", [b"tEXt", b"IDAT"])
 def test_a_png_of_millions_of_chunks(decoder: Decoder, tmp_path: Path, kind: bytes):
     path = write(tmp_path / "a.png", make.png_of_chunks(kind, 2 * MILLION))
-    assert_refused(decoder, path, "too many parts")
+    assert_cheap(decoder, path)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_png_of_millions_of_chunks(decoder: Decoder, tmp_path: Path, kind: byt
     ids=["frames", "comments", "one comment", "parts of a frame"],
 )
 def test_a_gif_of_millions_of_blocks(decoder: Decoder, tmp_path: Path, pieces: bytes):
-    assert_refused(decoder, write(tmp_path / "a.gif", make.gif(pieces)), "frames or other parts")
+    assert_cheap(decoder, write(tmp_path / "a.gif", make.gif(pieces)))
 
 
 def test_tags_of_a_tiff_of_millions_of_values(decoder: Decoder, tmp_path: Path):

@@ -27,7 +27,7 @@ GIGABYTE = 10**9
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[ProcessHost]:
-    made = ProcessHost(allowed=("app.", "tests."))
+    made = ProcessHost()
     yield made
     made.close()
 

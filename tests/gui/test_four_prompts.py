@@ -41,7 +41,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
         patch.setenv("SIGHTLINE_HOME", str(folder / "home"))
         patch.setenv("SIGHTLINE_MODELS", str(folder / "models"))
         made = Program()
-        made.__dict__["host"] = ProcessHost(allowed=("app.", "tests."))
+        made.__dict__["host"] = ProcessHost()
         seed.install(made.host, folder / "models")
         yield made
         made.close()

@@ -22,7 +22,7 @@ _TEXT_LIMIT = 200
 _KEY_LENGTH = 8
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
-_ERRORS: dict[str, list[str]] = shipped_table("endpoint_errors")
+_ERRORS: dict[str, list[str]] = shipped_table("language_models", "errors")
 _TOO_LONG = tuple(_ERRORS["too_long"])
 """Words for a request that is too long: OpenAI, vLLM, llama.cpp, LM Studio, Ollama, Anthropic."""
 _LIMIT = re.compile(

@@ -29,7 +29,7 @@ from app.paths import shipped_table
 ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
 _ERROR_BYTES = 64 * 1024
-_HEADERS = frozenset[str](shipped_table("sent_headers")["names"])
+_HEADERS = frozenset[str](shipped_table("language_models", "sent_headers")["names"])
 """The headers that are sent. The packages would add this machine's system and, from environment
 variables, organisations, projects and headers meant for another endpoint."""
 

@@ -1,8 +1,6 @@
 """Decoding of one frame to stored values. Runs in a worker process, since decoders can crash.
 
-Large uncompressed frames are memory-mapped, so that the only copy is the one into shared memory. A
-file that is truncated while it is mapped ends the process that reads it (SIGBUS). Bit order and
-4:2:2 are those of PS3.5 8.1 and annex D, PS3.3 C.7.6.3.1.2.
+Bit order and 4:2:2 are those of PS3.5 8.1 and annex D, PS3.3 C.7.6.3.1.2.
 
 `DECODERS` names the decoder of each transfer syntax; `docs/conformance.md` says which library each
 uses, and why. All licences fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
@@ -12,7 +10,6 @@ from __future__ import annotations
 
 import io
 import math
-import mmap
 import struct
 import zlib
 from collections.abc import Callable
@@ -273,20 +270,6 @@ def syntax_name(syntax: str) -> str:
     return known or (uid.name if uid.is_transfer_syntax or uid.is_private else str(uid))
 
 
-def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` (from 0) to stored values.
-
-    Returns:
-        The stored values [rows, columns] or [rows, columns, samples] in native byte order, and
-        their photometric interpretation, which may differ from the one in the header.
-
-    Raises:
-        FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
-    """
-    words, photometric = decode_words(header, layout, index)
-    return stored_values(layout, words), photometric
-
-
 def stored_values(layout: Layout, words: Array) -> Array:
     """Return the pixel values in words, i.e. without unused bits, in native byte order."""
     values = values_of(words, layout)
@@ -294,7 +277,15 @@ def stored_values(layout: Layout, words: Array) -> Array:
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` like `decode`, but keep each word's unused bits: maybe overlays."""
+    """Decode frame `index` (from 0) to words with their unused bits, which may hold overlays.
+
+    Returns:
+        Words [rows, columns] or [rows, columns, samples], and their photometric interpretation,
+        which may differ from the one in the header; `stored_values` gives the values.
+
+    Raises:
+        FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
+    """
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
@@ -432,10 +423,6 @@ def _check_code_stream(header: Header, layout: Layout, coded: CodeStreamFigures)
     raise guards.problem(header.path, reason, guards.COPY_AGAIN)
 
 
-_MAPPED_FROM = 64 * 1024
-"""Frame size in bytes from which mapping is cheaper than reading."""
-
-
 def read_words(
     source: BinaryIO, layout: Layout, index: int, *, little: bool, words_of_16: bool
 ) -> Array:
@@ -454,36 +441,17 @@ def read_words(
     exchanged = not little and words_of_16 and layout.allocated < 16
     start = begin - begin % 2 if exchanged else begin
     stop = end + end % 2 if exchanged else end
-    place = source.tell()
-    whole = not exchanged and not first_bit % 8 and layout.allocated in (8, 16, 32, 64)
-    data = _mapped(source, place + start, stop - start) if whole else None
-    if data is None:
-        source.seek(place + start)
-        data = source.read(stop - start)
-        if exchanged:
-            data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
+    source.seek(source.tell() + start)
+    data = source.read(stop - start)
+    if exchanged:
+        data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
         data = data[begin - start : end - start]
-        if first_bit % 8:
-            bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
-            data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
+    if first_bit % 8:
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
     words = words_of(data, layout, little=little)
     swapped = not little and words_of_16 and layout.allocated == 32 and not layout.floating
     return _in_likelier_order(words) if swapped else words
-
-
-def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
-    """Map a file's bytes; None where mapping gains nothing or fails."""
-    raw = getattr(source, "raw", None)
-    if size < _MAPPED_FROM or not isinstance(raw, io.FileIO):
-        return None
-    begin = place - place % mmap.ALLOCATIONGRANULARITY
-    try:
-        mapped = mmap.mmap(
-            raw.fileno(), place + size - begin, access=mmap.ACCESS_READ, offset=begin
-        )
-    except (OSError, ValueError):  # it is shorter, or lies on a drive that cannot be mapped
-        return None
-    return memoryview(mapped)[place - begin :]
 
 
 def _in_likelier_order(words: Array) -> Array:
@@ -497,7 +465,7 @@ def _in_likelier_order(words: Array) -> Array:
     return words if steps[0] <= steps[1] else other
 
 
-def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -> Array:
+def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
     """Return the bytes of one frame as an array of samples.
 
     Returns:
@@ -514,9 +482,9 @@ def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -
     elif layout.allocated == 1:
         flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:count]
     elif layout.allocated == 12:
-        flat = _unpack_12(bytes(data), count)
+        flat = _unpack_12(data, count)
     elif layout.allocated == 24:
-        flat = _unpack_24(bytes(data), count, little=little)
+        flat = _unpack_24(data, count, little=little)
     else:
         flat = np.frombuffer(data, f"{order}u{layout.allocated // 8}", count)
     flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)

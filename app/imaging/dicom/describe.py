@@ -18,14 +18,14 @@ from app.imaging.pixels.windows import valid_window
 from app.imaging.types import Lut, RealWorldMap, Rescale, Voi, VoiFunction, Window
 from app.paths import shipped_table
 
-_UNITS: dict[str, str] = shipped_table("rescale_types")
+_UNITS: dict[str, str] = shipped_table("dicom", "rescale_types")
 """Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) whose text is not the unit itself."""
 _STORED_VALUES_SHOWN = frozenset(f"1.2.840.10008.5.1.4.1.1.12.{number}" for number in (1, 2, 3))
 """SOP Classes of X-ray angiography, radiofluoroscopy and (retired) biplane images. Their modality
 transformation makes values proportional to X-ray intensity, for measuring; their windows apply to
 the stored values (C.8.7.1.1.2)."""
 _LARGEST_FACTOR = 1e12
-_METHODS: dict[str, str] = shipped_table("compressions")
+_METHODS: dict[str, str] = shipped_table("dicom", "compressions")
 _LOSSY_SYNTAXES = {
     JPEGBaseline8Bit: "JPEG",
     JPEGExtended12Bit: "JPEG",

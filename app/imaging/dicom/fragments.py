@@ -7,6 +7,7 @@ decide.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, BinaryIO
@@ -36,12 +37,14 @@ class Fragments:
         spans: (position, length) of each fragment's data.
         starts: For each fragment, whether a code stream begins in it.
         offsets: Values in the Basic Offset Table; empty if the table is empty.
+        cut: Whether the last fragment is shorter than it declares: the file is cut short there.
     """
 
     base: int
     spans: tuple[tuple[int, int], ...]
     starts: tuple[bool, ...]
     offsets: tuple[int, ...]
+    cut: bool = False
 
 
 def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
@@ -56,7 +59,7 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
     spans: list[tuple[int, int]] = []
     starts: list[bool] = []
     source.seek(position)
-    table = _item(source, end)
+    table, cut = _item(source, end)
     offsets: tuple[int, ...] = ()
     if table:
         data = source.read(table) if table <= _MAX_TABLE else b""
@@ -64,28 +67,41 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
         offsets = struct.unpack(f"<{len(data) // 4}L", data[: len(data) & ~3])
     base = source.tell()
     while True:
-        size = _item(source, end)
+        size, shorter = _item(source, end)
         if size is None:
             break
+        cut = shorter
         place = source.tell()
         spans.append((place, size))
         starts.append(source.read(min(size, 12)).startswith(_STARTS))
         source.seek(place + size)
         if len(spans) % _MANY == 0 and place + size - base < (_SMALLEST + 8) * len(spans):
             raise ValueError(f"over {len(spans)} fragments without content")
-    return Fragments(base, tuple(spans), tuple(starts), offsets)
+    return Fragments(base, tuple(spans), tuple(starts), offsets, cut)
 
 
-def _item(source: BinaryIO, end: int) -> int | None:
-    """Return the length of the next item, cut at the end of the file; None at the end."""
+def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
+    """Return the length of the next item, and whether the file ends before; None at the end."""
     start = source.read(8)
     if len(start) < 8:
-        return None
+        return None, False
     tag, size = struct.unpack("<LL", start)
     if tag != _ITEM:
-        return None
+        return None, False
     rest = max(end - source.tell(), 0)
-    return rest if size == _UNDEFINED else min(size, rest)
+    # The byte that pads an odd length is no loss.
+    return (rest, False) if size == _UNDEFINED else (min(size, rest), size > rest + 1)
+
+
+def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
+    """Return how many of the declared frames a file holds from its first on, each of them whole."""
+    cut = fragments.spans[-1:] if fragments.cut else ()
+
+    def missing(index: int) -> bool:
+        spans = frame_spans(fragments, frames, index, extended)
+        return not spans or spans[-1:] == cut
+
+    return bisect_left(range(frames), True, key=missing)
 
 
 def frame_spans(

@@ -15,7 +15,7 @@ from pydicom.dataset import Dataset
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.paths import shipped_table
 
-_MACROS: dict[str, str] = shipped_table("macros")
+_MACROS: dict[str, str] = shipped_table("dicom", "macros")
 """Keyword -> sequence of the functional group macro that holds it, or that it is itself."""
 
 

@@ -27,7 +27,7 @@ from app.imaging.space.planes import FramePlane, image_plane
 from app.imaging.space.projections import KEYWORD, Course, projection_for_code
 from app.paths import shipped_table
 
-ATTRIBUTES: tuple[str, ...] = tuple(shipped_table("attributes")["keywords"].split())
+ATTRIBUTES: tuple[str, ...] = tuple(shipped_table("dicom", "attributes")["keywords"].split())
 """Keywords of the attributes in `Instance.attributes`, to which TransferSyntaxUID is added."""
 MAX_TEXT = 1024
 """Characters kept of one attribute."""

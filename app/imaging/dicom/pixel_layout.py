@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import UNDEFINED_LENGTH, Header, PixelSpan
-from app.imaging.dicom.fragments import find_fragments
+from app.imaging.dicom.fragments import find_fragments, whole_frames
 from app.imaging.files import sources
+from app.imaging.files.sources import FileStatus
 
 _ALLOCATED = (1, 8, 12, 16, 24, 32, 64)
 _MULTI_FRAME = ("Multi-frame", "Enhanced", "Nuclear Medicine", "Angiographic", "Radiofluoroscopic")
 _SUBSAMPLED = ("YBR_FULL_422", "YBR_PARTIAL_422")
+_DELIMITER = b"\xfe\xff\xdd\xe0\0\0\0\0"
+"""Sequence Delimitation Item, with which compressed pixels end (PS3.5 A.4)."""
 _GREY = ("MONOCHROME1", "MONOCHROME2", "PALETTE COLOR")
 _COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMPLED)
 
@@ -31,6 +37,7 @@ class Layout:
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
         floating: Whether the pixels are Float or Double Float Pixel Data.
+        missing_rows: How many rows below the `rows` a file that is cut short declares besides.
     """
 
     rows: int
@@ -45,6 +52,7 @@ class Layout:
     planar: bool = False
     subsampled: bool = False
     floating: bool = False
+    missing_rows: int = 0
 
     @property
     def pixels(self) -> int:
@@ -93,7 +101,7 @@ def layout_of(header: Header) -> Layout:
     frames = _frames(header, rows * columns * samples * allocated)
     guards.check_matrix(path, rows, columns, samples, frames)
     high = header.count("HighBit", stored - 1)
-    return Layout(
+    layout = Layout(
         rows=rows,
         columns=columns,
         samples=samples,
@@ -107,6 +115,24 @@ def layout_of(header: Header) -> Layout:
         subsampled=_is_subsampled(header, photometric, rows * columns * allocated * frames),
         floating=floating is not None,
     )
+    return _without_missing_rows(header, layout)
+
+
+def _without_missing_rows(header: Header, layout: Layout) -> Layout:
+    """Return the layout of the whole rows that a single image which is cut short holds.
+
+    Only for plain images stored row by row: a mask without its lower part would tell of nothing
+    there, a slide's part would be placed in the slide, and 4:2:2 is told by the length.
+    """
+    placed = any(name in header.dataset for name in ("SegmentSequence", "TotalPixelMatrixRows"))
+    split = layout.planar or layout.photometric in _SUBSAMPLED
+    if header.pixels is None or header.encapsulated or layout.frames > 1 or placed or split:
+        return layout
+    row_bits = layout.columns * layout.samples * layout.allocated
+    there = header.pixels.length * 8 // row_bits
+    if not 0 < there < layout.rows:
+        return layout
+    return replace(layout, rows=there, missing_rows=layout.rows - there)
 
 
 def unlawful_notes(header: Header, layout: Layout) -> tuple[str, ...]:
@@ -180,17 +206,53 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return the number of complete frames in a file; for compressed pixels, as declared."""
+    """Return how many of its frames a file holds whole: less than declared if it is cut short.
+
+    Whether a single compressed frame is whole is seen when it is decoded.
+    """
     span = header.pixels
     if span is None or span.length == 0:
         return 0
-    if header.encapsulated:
-        return layout.frames
-    return min(layout.frames, span.length * 8 // layout.frame_bits)
+    if not header.encapsulated:
+        return min(layout.frames, span.length * 8 // layout.frame_bits)
+    if layout.frames == 1:
+        return 1
+    extended = header.value("ExtendedOffsetTable"), header.value("ExtendedOffsetTableLengths")
+    status = sources.status(header.path)
+    return _whole_compressed_frames(header.path, status, span, layout.frames, extended)
+
+
+@lru_cache(maxsize=8)
+def _whole_compressed_frames(
+    path: Path, status: FileStatus, span: PixelSpan, frames: int, extended: tuple[Any, Any]
+) -> int:
+    """Return `complete_frames` of compressed pixels, cached while a cine is read."""
+    with sources.open_file(path) as file:
+        file.seek(max(span.offset, span.offset + span.length - len(_DELIMITER)))
+        if file.read() == _DELIMITER:
+            return frames
+        try:
+            fragments = find_fragments(file, span.offset, span.length)
+        except ValueError:
+            return frames  # decoding will tell what is wrong
+    return whole_frames(fragments, frames, extended)
+
+
+def cut_short_note(header: Header, layout: Layout) -> str:
+    """Return a note if some of the declared rows or frames are not in the file; else ""."""
+    if layout.missing_rows:
+        rows = layout.rows + layout.missing_rows
+        return f"the file is cut short: only the upper {layout.rows} of its {rows} rows are in it"
+    whole = complete_frames(header, layout)
+    if whole == layout.frames:
+        return ""
+    return f"the file is cut short: only {whole} of its {layout.frames} frames are in it"
 
 
 def truncation_problem(header: Header, layout: Layout) -> FileProblem:
-    """Return the error for uncompressed pixel data that is shorter than declared."""
+    """Return the error for pixel data that is shorter than declared."""
+    if header.encapsulated:
+        return guards.problem(header.path, cut_short_note(header, layout), guards.COPY_AGAIN)
     length = header.pixels.length if header.pixels else 0
     expected = math.ceil(layout.frame_bits * layout.frames / 8)
     return guards.problem(

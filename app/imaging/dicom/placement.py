@@ -28,10 +28,10 @@ from app.imaging.types import Orientation, Region, Spacing
 from app.paths import shipped_table
 
 _BIPED = (frozenset("LR"), frozenset("AP"), frozenset("HF"))
-_QUADRUPED: dict[str, str] = shipped_table("quadruped")
+_QUADRUPED: dict[str, str] = shipped_table("dicom", "quadruped")
 _QUADRUPED_LETTER = re.compile("LE|RT|CR|CD|PR|DI|PA|PL|D|V|M|L|R")
 _SAME_Z_MM = 0.01
-_TRUNK = frozenset(shipped_table("quadruped_trunk")["parts"].split())
+_TRUNK = frozenset(shipped_table("dicom", "quadruped_trunk")["parts"].split())
 """Body parts of a quadruped whose y axis is dorsal and z axis cranial; in the head the z axis is
 rostral, and the limbs differ (PS3.3 C.7.6.2.1.1)."""
 

@@ -53,7 +53,7 @@ _DTYPES = {
     1024: "i8", 1280: "u8",
 }  # fmt: skip
 _RGB, _RGBA = 128, 2304
-_OTHER_TYPES = {int(code): name for code, name in shipped_table("nifti_refused").items()}
+_OTHER_TYPES = {int(code): name for code, name in shipped_table("nifti", "refused_types").items()}
 _UNITS_MM = {0: 1.0, 1: 1000.0, 2: 1.0, 3: 0.001}
 _SPACES = {1: "scanner", 2: "aligned to another image", 3: "Talairach", 4: "MNI 152", 5: "template"}
 _STANDARD = (3, 4, 5)

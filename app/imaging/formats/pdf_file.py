@@ -6,10 +6,8 @@ Pages are drawn at 150 dots per inch, form fields included. Scripts in a documen
 from __future__ import annotations
 
 import math
-import re
-import zlib
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from app.imaging import guards
 from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.files.sources import OneEntryCache
 from app.imaging.formats.picture_file import read_bytes
 from app.imaging.processes.memory_limit import limited_memory
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing
@@ -32,20 +29,9 @@ MAX_PAGES = 10_000
 _DPI = 150
 _POINTS_PER_INCH = 72
 _MAX_SIDE = 4096
-_MAX_STREAM_BYTES = 2**27
-"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
-
 _MEMORY = 640 * 2**20
 """Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
-
-_MOST_BYTES_A_BYTE = 1032
-_CHUNK = 2**22
-_PART = 2**16
-_STREAM = re.compile(rb"stream\r?\n")
-_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
 _NO_SCALE = "a page has no patient scale"
-
-_bomb_checks = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -159,9 +145,6 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
         FileProblem: It is locked, damaged or empty; also for any error raised inside the block.
     """
     document: Any = None
-    if _bomb_checks.get((len(data), zlib.adler32(data)), lambda: _inflates_too_far(data)):
-        reason = "the PDF document inflates to more than a page needs"
-        raise guards.problem(path, reason, "Ask for a copy from its source")
     try:
         document = pypdfium2.PdfDocument(data)
         # Without this the values that were filled into a form are not drawn.
@@ -182,39 +165,3 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
     finally:
         if document is not None:
             document.close()
-
-
-def _inflates_too_far(data: bytes) -> bool:
-    """Return whether a stream of the document is a decompression bomb.
-
-    The PDF library inflates a stream as a whole, so its size is measured before.
-    """
-    # Twice deflated, a few kilobytes may become terabytes.
-    if _DOUBLE_DEFLATE.search(data):
-        return True
-    for found in _STREAM.finditer(data):
-        begin = found.end()
-        end = data.find(b"endstream", begin)
-        end = len(data) if end < 0 else end
-        is_zlib = data[begin : begin + 1] == b"\x78"
-        # Short streams cannot exceed the limit: deflate gains a factor of 1032 at most.
-        may = is_zlib and (end - begin) * _MOST_BYTES_A_BYTE > _MAX_STREAM_BYTES
-        if may and _inflated_size(memoryview(data)[begin:end]) > _MAX_STREAM_BYTES:
-            return True
-    return False
-
-
-def _inflated_size(source: memoryview) -> int:
-    """Return the inflated size of a stream, counted only until it exceeds the limit."""
-    stream = zlib.decompressobj()
-    size = 0
-    # Damaged: the PDF library stops here too.
-    with suppress(zlib.error):
-        for place in range(0, len(source), _PART):
-            part: bytes | memoryview = source[place : place + _PART]
-            while part and size <= _MAX_STREAM_BYTES:
-                size += len(stream.decompress(part, _CHUNK))
-                part = stream.unconsumed_tail
-            if part or stream.eof:
-                break
-    return size

@@ -23,6 +23,7 @@ from app.imaging.attributes import AttributeRow, attribute_row
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.jpeg_markers import has_too_many_scans
+from app.imaging.processes.memory_limit import limited_memory
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
 
 Array = NDArray[Any]
@@ -34,6 +35,8 @@ TRANSPOSED = frozenset({5, 6, 7, 8})
 MAX_PICTURE_FRAMES = 1000
 _MAX_SAMPLE_BYTES = 2**27
 """Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
+_OPENING_BYTES = 2**28
+"""Memory for the headers and comments that are read when a picture is opened."""
 _ORIENTATION_TAG = 0x0112
 _BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
@@ -42,16 +45,6 @@ _OTHERS = {
     b"NRRD": "an NRRD volume of an unknown version",
     b"\x1f\x8b": "a compressed (gzip) file",
 }
-
-MAX_CHUNKS = 150_000
-"""Chunks of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
-MAX_OTHER_CHUNKS = 5_000
-MAX_PIECES = 50_000
-"""Blocks of a GIF and the parts of at most 255 bytes in each, besides one for every 64 bytes."""
-
-_PNG_HEAD = 8
-_GIF_HEAD = 13
-_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -219,16 +212,10 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
-    kind = picture_format(data[:18])
-    # Pillow has no limit of its own for these three.
-    if kind == "JPEG" and has_too_many_scans(data):
+    if picture_format(data[:18]) == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
-    if kind == "PNG" and png_has_too_many_chunks(data):
-        raise guards.problem(path, "the picture is damaged: it has too many parts")
-    if kind == "GIF" and gif_has_too_many_blocks(data, MAX_PICTURE_FRAMES):
-        raise guards.problem(path, f"it has more than {MAX_PICTURE_FRAMES} frames or other parts")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), limited_memory(_OPENING_BYTES):
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
     except Image.DecompressionBombError:
@@ -320,45 +307,3 @@ def apply_orientation(array: Array, orientation: int) -> Array:
     if orientation in (3, 4, 7, 8):
         array = array[::-1]
     return array
-
-
-def png_has_too_many_chunks(data: bytes) -> bool:
-    """Return whether a PNG contains far more chunks than a picture needs.
-
-    Millions of empty chunks cost a decoder many seconds and gigabytes, so they are counted first.
-    """
-    at, others = _PNG_HEAD, 0
-    for _ in range(MAX_CHUNKS):
-        head = data[at : at + 8]
-        if len(head) < 8:
-            return False
-        others += head[4:] != b"IDAT"
-        if others > MAX_OTHER_CHUNKS:
-            return True
-        at += 12 + int.from_bytes(head[:4], "big")
-    return True
-
-
-def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
-    """Return whether a GIF has over `most_frames` frames, or far more blocks than it needs."""
-    at = _GIF_HEAD + _colour_table_bytes(data[10:11])
-    frames, left = 0, MAX_PIECES + len(data) // 64
-    while at < len(data) and data[at] != _END:
-        frames += data[at] == _IMAGE
-        left -= 1
-        if frames > most_frames or left < 0:
-            return True
-        if data[at] not in (_IMAGE, _EXTENSION):  # decoders skip unknown bytes
-            at += 1
-            continue
-        at += 11 + _colour_table_bytes(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
-        while at < len(data) and data[at] and left >= 0:
-            left -= 1
-            at += 1 + data[at]
-        at += 1
-    return False
-
-
-def _colour_table_bytes(flags: bytes) -> int:
-    """Return the size of a colour table, by the flags of a GIF's screen or image."""
-    return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0

@@ -34,13 +34,13 @@ Steps = tuple[float, float, float]
 Geometry = tuple[Floats | None, Steps]
 """Affine, None if the file gives no orientation in the patient, and spacing in mm."""
 
-_NRRD_TYPES: dict[str, str] = shipped_table("nrrd_types")
+_NRRD_TYPES: dict[str, str] = shipped_table("nrrd", "types")
 _NRRD_DTYPES = {name: code for code, names in _NRRD_TYPES.items() for name in names.split("|")}
 _ENCODINGS = {
     "raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2", "txt": "text",
     "text": "text", "ascii": "text", "hex": "hex",
 }  # fmt: skip
-_SPACES: dict[str, list[int]] = shipped_table("nrrd_spaces")
+_SPACES: dict[str, list[int]] = shipped_table("nrrd", "spaces")
 """Signs that turn the directions of an anatomical space into LPS; "-time" adds a fourth axis."""
 
 _UNITS_MM = {"mm": 1.0, "um": 0.001, "µm": 0.001, "micron": 0.001, "nm": 1e-6, "cm": 10.0, "m": 1e3}
@@ -51,8 +51,8 @@ _VECTORS = ("vector", "3-vector", "3-color")
 _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
-_META_DTYPES: dict[str, str] = shipped_table("meta_types")
-_META_SAME_AS: dict[str, str] = shipped_table("meta_same_as")
+_META_DTYPES: dict[str, str] = shipped_table("meta_image", "types")
+_META_SAME_AS: dict[str, str] = shipped_table("meta_image", "same_as")
 _META_LINE = re.compile(rb"[^\n]*\n?")
 
 

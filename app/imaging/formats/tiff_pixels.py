@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 _WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB, _PALETTE, _MASK, _CMYK, _YCBCR = range(7)
 _COLOURS = frozenset({_RGB, _CMYK, _YCBCR})
-_REFUSED = {int(code): name for code, name in shipped_table("tiff_refused").items()}
+_REFUSED = {int(code): name for code, name in shipped_table("tiff", "refused_colors").items()}
 _JPEG = frozenset({6, 7, 33007, 34892})
 _ASSOCIATED, _UNASSOCIATED = 1, 2
 

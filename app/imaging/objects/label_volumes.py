@@ -2,18 +2,21 @@
 
 A label volume is laid over images by the coordinates of the patient alone: a pixel shows the label
 of the voxel nearest to its centre, in whatever plane. A volume that cannot be placed for sure is
-refused. Segments of 3D Slicer (.seg.nrrd) keep their names and colours.
+refused, and so is one whose file names another patient, study or frame of reference: most name
+none, and each item says so. Segments of 3D Slicer (.seg.nrrd) keep their names and colours.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.datadict import tag_for_keyword
 
 from app.imaging import guards
 from app.imaging.files import sources
@@ -25,6 +28,7 @@ from app.imaging.layers import NOT_LABELS, RGB, Layer, LayerFrame, LayerItem, Sh
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import PixelGrid
 from app.imaging.space.stacks import stack_geometry
+from app.imaging.studies.catalogue import conflict, identity_of
 from app.imaging.types import Instance, Rescale
 
 Floats = NDArray[np.float64]
@@ -68,6 +72,8 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
     named = _segments(header)
     parts = range(header.parts) if named else (instance.part,)
     found = {part: _labels_of(path, part) for part in parts}
+    said = _said_of_the_patient(header)
+    _check_identity(path, said, over)
     to_image, size = _placed(path, header, over, slices)
     items: list[LayerItem] = []
     inside = total = 0
@@ -82,7 +88,9 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
             if value and counts[:, place].any():
                 at = _middle_voxel(labels, int(counts[:, place].argmax()), value)
                 count = int(counts[:, place].sum())
-                items.append(_item(header, named, (part, value), count, at))
+                item = _item(header, named, (part, value), count, at)
+                nobody = "" if said.keys() & _PERSON else "; the file names no patient"
+                items.append(replace(item, detail=item.detail + nobody))
     if not inside:
         reason = "none of its labels lies within the image" if total else _UNLABELLED
         raise guards.problem(path, reason, _REMEDY)
@@ -212,6 +220,51 @@ def _corner_distance(header: VolumeHeader, affine: Floats, size: tuple[int, ...]
     )
     nearest = np.linalg.norm(mine[:, None] - its[None], axis=2).min(axis=1)
     return float(nearest.max()) if nearest.max() > _SAME_GRID * min(header.spacing) else 0.0
+
+
+_PERSON = ("PatientID", "PatientName", "PatientBirthDate")
+_TAGS = {tag_for_keyword(name): name for name in (*_PERSON, "StudyInstanceUID")}
+_TAGS[tag_for_keyword("FrameOfReferenceUID")] = "FrameOfReferenceUID"
+
+
+def _said_of_the_patient(header: VolumeHeader) -> dict[str, str]:
+    """Return what the header's free fields say of patient, study and space, by DICOM keyword.
+
+    ITK names the fields of a DICOM file that it converts "0010|0020", others "PatientID",
+    "patient id" or "DICOM_0010_0020_Patient_ID".
+    """
+    found: dict[str, str] = {}
+    for row in header.rows:
+        key = re.sub("[^a-z0-9]", "", row.keyword.lower()).removeprefix("dicom")
+        for tag, name in _TAGS.items():
+            if row.value and (key == name.lower() or key.startswith(f"{tag:08x}")):
+                found[name] = row.value
+    return found
+
+
+def _check_identity(path: Path, said: dict[str, str], over: Instance) -> None:
+    """Refuse a label volume whose file contradicts the image's patient, study or space.
+
+    Raises:
+        FileProblem: It does.
+    """
+    if over.kind != "dicom":
+        over = replace(over, attributes=_said_of_the_patient(read_header(over.path)))
+    what = ""
+    if conflict(identity_of(replace(over, attributes=said)), identity_of(over)):
+        what = "it is another patient's than the image"
+    elif _differ(said, over, "FrameOfReferenceUID"):
+        what = "its frame of reference is not the image's: positions cannot be compared"
+    # One frame of reference holds for several studies where images were registered.
+    elif "FrameOfReferenceUID" not in said and _differ(said, over, "StudyInstanceUID"):
+        what = "it was made on another study than the image"
+    if what:
+        raise guards.problem(path, what, "Take a label volume of this image")
+
+
+def _differ(said: dict[str, str], over: Instance, keyword: str) -> bool:
+    mine, its = said.get(keyword, ""), over.get(keyword)
+    return bool(mine and its and mine != its)
 
 
 def _count_inside(

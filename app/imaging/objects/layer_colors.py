@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.imaging.layers import RGB
 from app.paths import shipped_table
 
-_PALETTE: tuple[RGB, ...] = tuple(map(tuple, shipped_table("layer_palette")["colors"]))
+_PALETTE: tuple[RGB, ...] = tuple(map(tuple, shipped_table("colors", "layers")["colors"]))
 """After Okabe and Ito, whose colours colour-blind readers can tell apart."""
 
 _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))

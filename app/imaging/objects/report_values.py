@@ -18,7 +18,7 @@ NO_VALUE = "(no value)"
 MAX_POINTS = 12
 MAX_CELLS = 2000
 
-_UNITS: dict[str, str] = shipped_table("ucum")
+_UNITS: dict[str, str] = shipped_table("dicom", "ucum")
 _UNIT = re.compile(r"[A-Za-zµ%°'\[\]_]+-?[1-6]?([./][A-Za-zµ%°'\[\]_]+-?[1-6]?)*|[A-Za-z]{1,3}")
 _MAYBE_TILED = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{end}" for end in ("77.1.6", "77.1.8", "66.4", "66.7", "30")

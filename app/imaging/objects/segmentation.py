@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.errors import FileProblem
-from app.imaging.dicom.codecs import decode
+from app.imaging.dicom.codecs import decode_words, stored_values
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import (
     maker_text,
@@ -27,6 +27,7 @@ from app.imaging.dicom.dicom_items import (
 )
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import color_from_cielab, palette_of
+from app.imaging.dicom.pixel_layout import cut_short_note
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.objects.layer_colors import palette_color
@@ -249,7 +250,8 @@ def read_segmentation(instance: Instance) -> Layer:
         for number, description in described_segments(header)
         if index.kind != LABEL_MAP or number != background
     ]
-    warnings = list(index.warnings)
+    cut_short = cut_short_note(header, index.layout)
+    warnings = [*([cut_short] if cut_short else []), *index.warnings]
     known = {item.number for item in items}
     nameless = sorted({int(n) for n in index.segments} - known - {-1})
     # A segment without description is still drawn: hiding it could hide a finding.
@@ -274,22 +276,22 @@ def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
     placed, warnings = place_frames(instance, index, target)
     if not placed:
         return LayerFrame((), tuple(dict.fromkeys(warnings)))
-    canvas = _LabelCanvas(index, target) if index.kind == LABEL_MAP else _Canvas(index, target)
+    canvas = _Canvas(index, target)
     for one in placed:
         if index.kind != LABEL_MAP and index.segments[one.frame] < 0:
             continue
         try:
-            values, _ = decode(index.header, index.layout, one.frame)
+            words, _ = decode_words(index.header, index.layout, one.frame)
         except FileProblem as error:
             warnings.append(f"a part is not drawn: {error.reason}")
             continue
-        canvas.add(one, values)
+        canvas.add(one, stored_values(index.layout, words))
     shapes = canvas.shapes()
     return LayerFrame(shapes, tuple(dict.fromkeys(warnings + canvas.warnings)))
 
 
 class _Canvas:
-    """Masks of BINARY and FRACTIONAL segments, one plane of the target's size for each."""
+    """Masks of segments, one plane of the target's size for each."""
 
     def __init__(self, index: SegmentIndex, target: Target) -> None:
         self.warnings: list[str] = []
@@ -297,6 +299,7 @@ class _Canvas:
         self._target = target
         self._planes: dict[int, Array] = {}
         self._named: dict[int, bool] = {}
+        self._nameless: set[int] = set()
         self._fractional = index.kind == FRACTIONAL
         full = number_of(index.header.dataset, "MaximumFractionalValue")
         self._full = full if full and full > 0 else float(2**index.layout.stored - 1)
@@ -304,8 +307,21 @@ class _Canvas:
         self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
 
     def add(self, one: PlacedFrame, values: Array) -> None:
-        """Paint a decoded frame on its segment; where frames overlap, the higher value stays."""
-        segment = int(self._index.segments[one.frame])
+        """Paint a decoded frame on its segments; where frames overlap, the higher value stays."""
+        if self._index.kind == LABEL_MAP:
+            background = _background(self._index.header)
+            described = {number for number, _ in described_segments(self._index.header)}
+            here = {int(number) for number in np.unique(values)} - {background}
+            for number in sorted(here & described):
+                self._paint(number, values == number, one)
+            self._nameless |= here - described
+        elif self._fractional:
+            share = np.clip(values.astype(np.float32) / np.float32(self._full), 0, 1)
+            self._paint(int(self._index.segments[one.frame]), share, one)
+        else:
+            self._paint(int(self._index.segments[one.frame]), values != 0, one)
+
+    def _paint(self, segment: int, source: Array, one: PlacedFrame) -> None:
         plane = self._planes.get(segment)
         if plane is None:
             if len(self._planes) >= max(self._limit, 1):
@@ -313,15 +329,14 @@ class _Canvas:
                 return
             plane = np.zeros(self._target.shape, np.float32 if self._fractional else np.bool_)
             self._planes[segment] = plane
-        if self._fractional:
-            source = np.clip(values.astype(np.float32) / np.float32(self._full), 0, 1)
-        else:
-            source = values != 0
         _paint(plane, source, one.affine)
         self._named[segment] = self._named.get(segment, True) and one.by_reference
 
     def shapes(self) -> tuple[Shape, ...]:
-        """Return one shape for each segment that has any pixel here."""
+        """Return one shape for each segment that has any pixel here; warn of those unnamed."""
+        if self._nameless:
+            names = _segment_list(sorted(self._nameless))
+            self.warnings.append(f"{names}: no description in the file, not drawn")
         made: list[Shape] = []
         for segment, plane in sorted(self._planes.items()):
             if plane.any():
@@ -330,51 +345,10 @@ class _Canvas:
         return tuple(made)
 
 
-class _LabelCanvas:
-    """Labels of a label map, which are separated into segments at the end."""
+def _paint(plane: Array, source: Array, affine: NDArray[np.float64]) -> None:
+    """Paint a frame on a plane in place, nearest neighbour; the higher value stays.
 
-    def __init__(self, index: SegmentIndex, target: Target) -> None:
-        self.warnings: list[str] = []
-        self._background = _background(index.header)
-        self._described = {number for number, _ in described_segments(index.header)}
-        self._labels = np.full(target.shape, self._background, np.int32)
-        self._by_reference = True
-
-    def add(self, one: PlacedFrame, values: Array) -> None:
-        """Paint a decoded frame; its background leaves the earlier labels."""
-        _paint(self._labels, values.astype(np.int32), one.affine, self._background)
-        self._by_reference = self._by_reference and one.by_reference
-
-    def shapes(self) -> tuple[Shape, ...]:
-        """Return one mask for each described segment here; others are named in a warning."""
-        here = [int(n) for n in np.unique(self._labels) if n != self._background]
-        nameless = [number for number in here if number not in self._described]
-        if nameless:
-            self.warnings.append(
-                f"{_segment_list(nameless)}: no description in the file, not drawn"
-            )
-        drawn = [number for number in here if number in self._described]
-        if len(drawn) * self._labels.size > MAX_CANVAS_BYTES:
-            # At least one segment is drawn, however large the frame is.
-            drawn = drawn[: max(MAX_CANVAS_BYTES // self._labels.size, 1)]
-            self.warnings.append("not all segments are drawn: they need too much memory")
-        return tuple(
-            Shape(number, Mask(self._labels == number), True, self._by_reference)
-            for number in drawn
-        )
-
-
-def _paint(
-    plane: Array, source: Array, affine: NDArray[np.float64], background: int | None = None
-) -> None:
-    """Paint a frame on a plane, nearest neighbour.
-
-    Args:
-        plane: [rows, columns] of the target; changed in place. The higher value stays, or with a
-            `background` every source value that differs from it.
-        source: [rows, columns] of the frame.
-        affine: [2, 3] (x, y, 1) of the target -> (x, y) of the source.
-        background: Value of the source that belongs to no segment.
+    `affine` is [2, 3]: (x, y, 1) of the plane -> (x, y) of the source.
     """
     x0, x1, y0, y1 = _covered_box(plane.shape, source.shape, affine)
     if x0 >= x1 or y0 >= y1:
@@ -382,7 +356,7 @@ def _paint(
     if is_pixel_shift(affine):
         dx, dy = (int(part) for part in np.rint(affine[:, 2]))
         part = source[y0 + dy : y1 + dy, x0 + dx : x1 + dx]
-        _merge_pixels(plane[y0:y1, x0:x1], part, None, background)
+        np.maximum(plane[y0:y1, x0:x1], part, out=plane[y0:y1, x0:x1])
         return
     x = np.arange(x0, x1, dtype=np.float64)[None, :]
     for start in range(y0, y1, _ROWS_AT_ONCE):
@@ -395,19 +369,8 @@ def _paint(
         inside = (column >= 0) & (column < source.shape[1]) & (row >= 0) & (row < source.shape[0])
         np.clip(column, 0, source.shape[1] - 1, out=column)
         np.clip(row, 0, source.shape[0] - 1, out=row)
-        _merge_pixels(plane[start:end, x0:x1], source[row, column], inside, background)
-
-
-def _merge_pixels(plane: Array, part: Array, inside: Array | None, background: int | None) -> None:
-    """Write a part of a frame into the plane; `inside` masks the pixels that the frame covers."""
-    if background is None:
-        shown = part if inside is None else np.where(inside, part, np.zeros((), part.dtype))
-        np.maximum(plane, shown, out=plane)
-        return
-    wanted = part != background
-    if inside is not None:
-        wanted &= inside
-    plane[wanted] = part[wanted]
+        part = np.where(inside, source[row, column], np.zeros((), source.dtype))
+        np.maximum(plane[start:end, x0:x1], part, out=plane[start:end, x0:x1])
 
 
 def _covered_box(

@@ -8,7 +8,6 @@ and units per row, so that both can be measured on it. A millimetre of paper is 
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from pydicom.dataset import Dataset
-from scipy import ndimage
 
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import first_item, items_of, text_of
@@ -72,8 +70,8 @@ TRACE: RGB = (16, 62, 120)
 _SCALE = 3
 """Subpixels per pixel in both directions."""
 
-_PEN = 1.1
-"""Half the width of a trace in pixels."""
+_PEN = 7
+"""Width of a trace in subpixels."""
 
 _SEPARATOR_MM = 2.5
 FOOTER_LINE = 30
@@ -327,15 +325,12 @@ def _draw(
         # Names are drawn below the traces: a name must not hide a wave.
         for cell in layout.cells:
             _write_lead(pen, group, cell, values[cell.channel])
-    pixels = np.array(picture)
     ink = INK if layout.paper else TRACE
     for cell in layout.cells:
         delay = group.channels[cell.channel].delay_s
-        _draw_trace(pixels, cell, values[cell.channel], group.rate, ink, delay)
+        _draw_trace(picture, cell, values[cell.channel], group.rate, ink, delay)
     for x, y in layout.pulses:
-        _draw_pulse(pixels, x, y, layout)
-    picture = Image.fromarray(pixels)
-    pen = ImageDraw.Draw(picture)
+        _draw_pulse(picture, x, y, layout)
     _write_titles(pen, group, layout)
     _write_notes(pen, layout, notes)
     return np.array(picture)
@@ -408,7 +403,7 @@ def _axis_time(seconds: float, total: float, step: float) -> str:
 
 
 def _draw_trace(
-    pixels: NDArray[np.uint8], cell: _Cell, values: Floats, rate: float, ink: RGB, delay: float
+    picture: Image.Image, cell: _Cell, values: Floats, rate: float, ink: RGB, delay: float
 ) -> None:
     """Draw one channel's cell; sample n is at the time n / rate after the group's start."""
     first = max(0, math.floor((cell.start_s - delay) * rate))
@@ -419,67 +414,35 @@ def _draw_trace(
     x = cell.x + times * cell.dx
     y = cell.y - (values[first:last] - cell.zero) * cell.dy
     inside = x <= cell.x + (cell.end_s - cell.start_s) * cell.dx + 0.5
-    _draw_line(pixels, x[inside], y[inside], ink)
+    _draw_line(picture, x[inside], y[inside], ink)
 
 
-def _draw_pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: _Layout) -> None:
+def _draw_pulse(picture: Image.Image, x: float, y: float, layout: _Layout) -> None:
     """Draw the calibration pulse: 1 mV for 0.2 s."""
     top, end = y - layout.gain * PX_PER_MM, x + PULSE_S * layout.speed * PX_PER_MM
     corners = ((x - 8, y), (x, y), (x, top), (end, top), (end, y), (end + 6, y))
-    for (x0, y0), (x1, y1) in itertools.pairwise(corners):
-        count = max(2, int(max(abs(x1 - x0), abs(y1 - y0))) * 2)
-        _draw_line(pixels, np.linspace(x0, x1, count), np.linspace(y0, y1, count), INK)
+    along, down = np.array(corners, np.float64).T
+    _draw_line(picture, along, down, INK)
 
 
-def _draw_line(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
-    """Draw an anti-aliased line through points with increasing x; NaN leaves a gap.
-
-    In each column of subpixels, the line is filled from its lowest to its highest point, so that no
-    peak is lost, however dense the samples are.
-    """
-    rows, columns, _ = pixels.shape
-    keep = (x > -4) & (x < columns + 4)
-    x, y = x[keep], np.clip(y[keep], -4 * rows, 4 * rows)
-    finite = _finite(y)
-    if not finite.size:
-        return
-    margin = math.ceil(_PEN) + 1
-    left = max(0, math.floor(x.min()) - margin)
-    right = min(columns, math.ceil(x.max()) + margin + 1)
-    top = max(0, math.floor(finite.min()) - margin)
-    bottom = min(rows, math.ceil(finite.max()) + margin + 1)
-    if left >= right or top >= bottom:
-        return
-    low, high = _envelope(
-        (x + 0.5 - left) * _SCALE, (y + 0.5 - top) * _SCALE, (right - left) * _SCALE
-    )
-    # In strips of columns, to bound the memory of a line across the whole picture.
-    for start in range(0, right - left, 256):
-        end = min(start + 256, right - left)
-        span = slice(start * _SCALE, end * _SCALE)
-        levels = np.arange((bottom - top) * _SCALE)[:, None] + 0.5
-        filled = (levels >= low[None, span]) & (levels <= high[None, span])
-        shape = (bottom - top, _SCALE, end - start, _SCALE)
-        cover = filled.reshape(shape).mean(axis=(1, 3), dtype=np.float32)[..., None]
-        part = pixels[top:bottom, left + start : left + end]
-        mixed = part * (1 - cover) + np.array(ink, np.float32) * cover
-        part[...] = np.rint(mixed).astype(np.uint8)
-
-
-def _envelope(x: Floats, y: Floats, columns: int) -> tuple[Floats, Floats]:
-    """Return lowest and highest row of the pen's stroke in every column of subpixels."""
-    edges = np.interp(np.arange(columns + 1), x, y, left=np.nan, right=np.nan)
-    sides = (edges[:-1], edges[1:])
-    low, high = np.fmin(np.inf, np.fmin(*sides)), np.fmax(-np.inf, np.fmax(*sides))
-    column = np.clip(x.astype(np.intp), 0, columns - 1)
-    seen = np.isfinite(y)
-    np.minimum.at(low, column[seen], y[seen])
-    np.maximum.at(high, column[seen], y[seen])
-    pen = _PEN * _SCALE
-    size = 2 * round(pen * 0.8) + 1
-    low = ndimage.minimum_filter1d(low, size, mode="nearest")
-    high = ndimage.maximum_filter1d(high, size, mode="nearest")
-    return low - pen, high + pen
+def _draw_line(picture: Image.Image, x: Floats, y: Floats, ink: RGB) -> None:
+    """Draw an anti-aliased line through points with ascending x; NaN leaves a gap."""
+    y = np.clip(y, -picture.height, 2 * picture.height)
+    for run in np.ma.clump_unmasked(np.ma.masked_invalid(y)):
+        xs, ys = x[run], y[run]
+        # Of dense samples only the extremes of each subpixel count, so that no peak is lost.
+        starts = np.flatnonzero(np.diff(np.floor(xs * _SCALE), prepend=-np.inf))
+        if 4 * starts.size < xs.size:
+            ends = np.minimum.reduceat(ys, starts), np.maximum.reduceat(ys, starts)
+            xs, ys = np.repeat(xs[starts], 2), np.stack(ends, axis=1).ravel()
+        left, top = math.floor(xs.min()) - 3, math.floor(ys.min()) - 3
+        size = math.ceil(xs.max()) + 4 - left, math.ceil(ys.max()) + 4 - top
+        mask = Image.new("L", (size[0] * _SCALE, size[1] * _SCALE))
+        points = np.stack([xs + 0.5 - left, ys + 0.5 - top], axis=1) * _SCALE
+        points = np.concatenate([points, points[-1:] + 0.1])  # a single sample is a dot
+        pen = ImageDraw.Draw(mask)
+        pen.line(points.ravel().tolist(), fill=255, width=_PEN, joint="curve")
+        picture.paste(ink, (left, top), mask.reduce(_SCALE))
 
 
 def _write_titles(pen: ImageDraw.ImageDraw, group: Group, layout: _Layout) -> None:

@@ -35,7 +35,7 @@ _NARROW = 16
 
 CT_WINDOW = Window(40, 400, explanation="usual for CT; none in the file")
 
-_CT_PRESETS: dict[str, list[float]] = shipped_table("ct_presets")
+_CT_PRESETS: dict[str, list[float]] = shipped_table("dicom", "ct_presets")
 
 
 def valid_window(window: Window) -> Window | None:

@@ -1,33 +1,28 @@
 """Messages between the app and its worker processes: JSON and raw arrays, never pickle.
 
 A message is a mapping of JSON values and numpy arrays, nested freely. On the pipe it is one JSON
-frame, then the bytes of each small array. On Linux a large array travels through shared memory
-(`segments`), which the receiver maps without a copy and which is freed with the last array on it. A
-hostile file may have taken the sending worker over, so nothing in a message is executed or trusted:
-dtypes are plain numbers, and sizes must agree.
+frame, then the bytes of each array, read straight into its memory. A hostile file may have taken
+the sending worker over, so nothing in a message is executed or trusted: dtypes are plain numbers,
+and sizes must agree.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from multiprocessing import BufferTooShort
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.processes import segments
-
 Array = NDArray[Any]
 Message = dict[str, Any]
 
-INLINE_LIMIT = 128 * 1024
-"""Array size in bytes from which shared memory is faster than the pipe."""
-
-PIECE = 16 * 1024 * 1024
-"""Bytes of an array that go through the pipe at once: Windows may refuse 32 MB and more."""
+PIECE = 2**20
+"""Bytes of an array that go through the pipe at once: larger pieces leave the processor's cache."""
 
 HEADER_LIMIT = 64 * 1024 * 1024
 MAX_VALUES = 4_000_000
@@ -47,31 +42,16 @@ def send(connection: Connection, message: Mapping[str, Any]) -> None:
 
     Raises:
         TypeError: The message contains something other than JSON values and such arrays.
-        SourceTruncatedError: An array lies in a mapped file that has been truncated; nothing was
-            sent.
         OSError: The other side is gone.
     """
     arrays: list[Array] = []
     body = _strip(message, arrays)
-    described: list[dict[str, Any]] = []
-    handles: list[int] = []
-    inline: list[memoryview] = []
-    try:
-        for array in arrays:
-            handle = segments.write(array) if array.nbytes >= INLINE_LIMIT else None
-            shared = handle is not None
-            described.append({"dtype": array.dtype.str, "shape": array.shape, "shm": shared})
-            if handle is not None:
-                handles.append(handle)
-            else:
-                inline.append(segments.bytes_of(array))
-        connection.send_bytes(json.dumps({"body": body, "arrays": described}).encode())
-        segments.send_handles(connection, handles)
-        for data in inline:
-            for start in range(0, max(len(data), 1), PIECE):
-                connection.send_bytes(data[start : start + PIECE])
-    finally:
-        segments.close_handles(handles)
+    described = [{"dtype": array.dtype.str, "shape": array.shape} for array in arrays]
+    connection.send_bytes(json.dumps({"body": body, "arrays": described}).encode())
+    for array in arrays:
+        data = memoryview(array.reshape(-1).view(np.uint8).data)
+        for start in range(0, len(data), PIECE):
+            connection.send_bytes(data[start : start + PIECE])
 
 
 def receive(connection: Connection) -> Message:
@@ -81,58 +61,41 @@ def receive(connection: Connection) -> Message:
         EOFError, OSError: The other side is gone, or the message is longer than allowed.
         WireError: The message is malformed.
     """
-    handles: list[int] = []
     try:
         text = connection.recv_bytes(HEADER_LIMIT)
         if text.count(b"[") + text.count(b"{") > MAX_VALUES:
             raise WireError("more values than any answer holds")
         header = json.loads(text)
         del text
-        items = [_Item(described) for described in header["arrays"]]
-        handles = segments.receive_handles(connection, sum(item.shared for item in items))
-        rest = iter(handles)
-        arrays = [item.take(connection, rest) for item in items]
+        arrays = [_receive_array(connection, described) for described in header["arrays"]]
         body = _fill(header["body"], arrays)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise WireError(f"malformed message: {type(error).__name__}") from error
-    except segments.SegmentRefusedError as error:
-        raise WireError(str(error)) from error
-    finally:
-        segments.close_handles(handles)
     if not isinstance(body, dict):
         raise WireError("a message must be a mapping")
     return body
 
 
-class _Item:
-    """An array as a message's header describes it; raises `WireError` if that is invalid."""
-
-    def __init__(self, described: dict[str, Any]) -> None:
-        self._dtype = np.dtype(str(described["dtype"]))
-        self._shape = tuple(int(length) for length in described["shape"])
-        self.shared = described["shm"]
-        """Whether the array comes as a descriptor."""
-        if self._dtype.kind not in _PLAIN_KINDS or any(length < 0 for length in self._shape):
-            raise WireError("an array of a kind that is not sent")
-        self._size = math.prod(self._shape) * self._dtype.itemsize
-        if self._size > ARRAY_LIMIT:
-            raise WireError("an array larger than any image")
-        if self.shared is not False and not (
-            self.shared is True and segments.AVAILABLE and self._size
-        ):
-            raise WireError("an array in a place where there is none")
-
-    def take(self, connection: Connection, handles: Iterator[int]) -> Array:
-        """Return the array, from the pipe or from its segment."""
-        if self.shared:
-            return segments.map_handle(next(handles), self._shape, self._dtype, self._size)
-        pieces: list[bytes] = []
-        for start in range(0, max(self._size, 1), PIECE):
-            expected = min(self._size - start, PIECE)
-            pieces.append(connection.recv_bytes(max(expected, 1)))
-            if len(pieces[-1]) != expected:
-                raise WireError("an array's size and shape disagree")
-        return np.frombuffer(b"".join(pieces), self._dtype).reshape(self._shape)
+def _receive_array(connection: Connection, described: dict[str, Any]) -> Array:
+    """Read the array that a message's header describes; raise `WireError` if that is invalid."""
+    dtype = np.dtype(str(described["dtype"]))
+    shape = tuple(int(length) for length in described["shape"])
+    if dtype.kind not in _PLAIN_KINDS or any(length < 0 for length in shape):
+        raise WireError("an array of a kind that is not sent")
+    size = math.prod(shape) * dtype.itemsize
+    if size > ARRAY_LIMIT:
+        raise WireError("an array larger than any image")
+    flat = np.empty(size, np.uint8)
+    for start in range(0, size, PIECE):
+        room = flat[start : start + PIECE]
+        try:
+            got = connection.recv_bytes_into(room.data)
+        except BufferTooShort:
+            got = -1
+        if got != room.size:
+            raise WireError("an array's size and shape disagree")
+    flat.flags.writeable = False
+    return flat.view(dtype).reshape(shape)
 
 
 def _strip(value: Any, arrays: list[Array]) -> Any:

@@ -34,7 +34,6 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        allowed: Prefixes of the modules whose functions may be called.
         env: Environment variables, set before any large module is imported.
         preload: Modules to import at the start, so that the first call is quick.
         memory_limit_bytes: Limit on the address space beyond that of a bare interpreter, or None.
@@ -45,19 +44,12 @@ class WorkerConfig:
             once it has imported `preload` (`confinement`); on Linux only.
     """
 
-    allowed: tuple[str, ...]
     env: Mapping[str, str]
     preload: tuple[str, ...] = ()
     memory_limit_bytes: int | None = None
     nice: int = 5
     quiet: bool = False
     confined: bool = False
-
-
-def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether `entry` has the form "module:function" and an allowed module prefix."""
-    module, separator, function = entry.partition(":")
-    return bool(separator) and function.isidentifier() and module.startswith(allowed)
 
 
 def run(connection: Connection, config: WorkerConfig) -> None:
@@ -186,8 +178,6 @@ class _Server:
             self._send({"kind": "error", "id": number, **_describe(error)})
 
     def _run(self, entry: str, payload: dict[str, Any], number: int) -> Mapping[str, Any]:
-        if not is_allowed(entry, self._config.allowed):
-            raise PermissionError(f"{entry} may not be called in a worker")
         function, takes_progress = _function(entry)
 
         def progress(fraction: float, text: str = "") -> None:
@@ -220,12 +210,6 @@ def _describe(error: BaseException) -> dict[str, Any]:
             "reason": "it needs more memory than a worker process may use",
             "detail": "MemoryError",
             "spent": True,
-        }
-    if type(error).__name__ == "SourceTruncatedError":  # its module may not be imported up there
-        return {
-            "type": "WorkerDied",
-            "reason": "the file became shorter while it was read",
-            "detail": "EFAULT",
         }
     text = "".join(traceback.format_exception(error))
     return {"type": type(error).__name__, "reason": "", "detail": text[-20_000:]}

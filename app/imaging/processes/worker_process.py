@@ -8,8 +8,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.processes import segments, wire
+from app.imaging.processes import wire
 from app.imaging.processes.confinement import ADDED
 from app.imaging.processes.worker_main import WorkerConfig, run
 from app.paths import shipped_table
@@ -27,13 +27,11 @@ _log = logging.getLogger(__name__)
 Progress = Callable[[float, str], None]
 
 START_TIMEOUT_S = 60.0
-STALL_S = 10.0
-"""Time that a process may stop in the middle of a message."""
 MESSAGE_S = 30.0
-"""Time that a whole message may take from its first byte on."""
+"""Time that a message may take from its first byte on, either way; then the process is killed."""
 
 POLL_S = 0.02
-_CRASHES: dict[str, str] = shipped_table("crashes")
+_CRASHES: dict[str, str] = shipped_table("processes", "crashes")
 
 
 class CancelLike(Protocol):
@@ -86,7 +84,6 @@ class Process:
         context = multiprocessing.get_context("spawn")
         self._pipe: Connection
         self._pipe, theirs = context.Pipe()
-        segments.give_up_on_stalled_peers(self._pipe, STALL_S)
         self._process: SpawnProcess = context.Process(
             target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
         )
@@ -139,7 +136,8 @@ class Process:
         request |= {"payload": payload, "timeout_s": call.timeout_s}
         deadline = time.monotonic() + call.timeout_s
         try:
-            wire.send(self._pipe, request)
+            with self._limited():
+                wire.send(self._pipe, request)
         except OSError:
             raise self._lost() from None
         try:
@@ -191,25 +189,27 @@ class Process:
 
     def _receive(self, *, cancelled: bool = False) -> dict[str, Any] | None:
         """Return a message, or None when none comes soon."""
-        limit = threading.Timer(MESSAGE_S, self._cut_off)
-        limit.daemon = True
         try:
             if not self._pipe.poll(POLL_S):
                 return None
-            limit.start()
-            return wire.receive(self._pipe)
+            with self._limited():
+                return wire.receive(self._pipe)
         except (EOFError, OSError):
             raise self._lost(cancelled=cancelled) from None
         except wire.WireError as error:
             self.kill()
             raise ProcessLostError(f"sent a broken answer ({error})") from None
+
+    @contextmanager
+    def _limited(self) -> Generator[None]:
+        """Kill the process if a message through the pipe takes longer than `MESSAGE_S`."""
+        limit = threading.Timer(MESSAGE_S, self.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            yield
         finally:
             limit.cancel()
-
-    def _cut_off(self) -> None:
-        """Kill the process and shut its pipe down for any other holder."""
-        self.kill()
-        segments.shut_down_pipe(self._pipe)
 
     def _lost(self, *, cancelled: bool = False) -> ProcessLostError:
         self._process.join(timeout=1.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging.processes.confinement import holds
-from app.imaging.processes.worker_main import WorkerConfig, is_allowed
+from app.imaging.processes.worker_main import WorkerConfig
 from app.imaging.processes.worker_process import (
     POLL_S,
     Call,
@@ -49,7 +49,6 @@ class Worker:
         *,
         memory_limit_bytes: int | None = None,
         env: Mapping[str, str] | None = None,
-        allowed: tuple[str, ...] = ("app.",),
         preload: tuple[str, ...] = (),
         nice: int = 5,
         quiet: bool = False,
@@ -58,7 +57,7 @@ class Worker:
         self.name = name
         variables = _SINGLE_THREAD | dict(env or {})
         self._config = WorkerConfig(
-            allowed, variables, preload, memory_limit_bytes, nice, quiet, confined and holds()
+            variables, preload, memory_limit_bytes, nice, quiet, confined and holds()
         )
         self._turn = threading.Lock()
         self._numbers = itertools.count()
@@ -104,7 +103,7 @@ class Worker:
 
         Args:
             entry: "module:function", called as `function(payload)`, or as `function(payload,
-                progress)` if it takes two parameters; the module must have an allowed prefix.
+                progress)` if it takes two parameters.
             payload: JSON values and arrays.
             timeout_s: Limit in seconds, without the waits for other calls and the process's start.
             cancel: Token that ends the call early.
@@ -123,10 +122,7 @@ class Worker:
             WorkerDied: The process crashed, took too long or ran out of memory.
             SightlineError: The function raised an error. The app's own error types keep subject,
                 reason and remedy; for other errors, `detail` holds the traceback.
-            ValueError: `entry` is not allowed.
         """
-        if not is_allowed(entry, self._config.allowed):
-            raise ValueError(f"{entry} may not be called in a worker")
         with self._turn_of(cancel):
             call = Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
             ran_before = self._process is not None and self._process.alive

@@ -31,6 +31,7 @@ from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
 from app.imaging.dicom.pixel_layout import (
     Layout,
     complete_frames,
+    cut_short_note,
     layout_of,
     truncation_problem,
     unlawful_notes,
@@ -40,7 +41,8 @@ from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch
 from app.imaging.files import sources
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.reading import dicom_objects
-from app.imaging.types import Content, Frame, ImageRef, Instance
+from app.imaging.space.stacks import STACK_KEYWORD
+from app.imaging.types import MISSING_ROWS, Content, Frame, ImageRef, Instance
 from app.paths import shipped_table
 
 Array = NDArray[Any]
@@ -64,10 +66,16 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     if content not in (Content.IMAGE, Content.SEGMENTATION):
         return (dicom_objects.object_instance(header, status, content),)
     layout = layout_of(header)
-    if complete_frames(header, layout) == 0:
+    rows, columns, frames = layout.rows, layout.columns, complete_frames(header, layout)
+    # One of several would pass for an image of one frame, over which the others' masks are drawn.
+    if frames < (min(layout.frames, 2) if content is Content.IMAGE else 1):
         raise truncation_problem(header, layout)
+    attributes = attribute_texts(header)
+    if frames < layout.frames:
+        attributes.pop(STACK_KEYWORD, None)  # what is there is not the volume that it describes
+    if layout.missing_rows:
+        attributes[MISSING_ROWS] = str(layout.missing_rows)
     slide = slide_of(header, layout)
-    rows, columns, frames = layout.rows, layout.columns, layout.frames
     if slide is not None and slide.stitched:
         rows, columns, frames = slide.rows, slide.columns, len(slide.sections)
     instance = Instance(
@@ -78,14 +86,15 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         columns=columns,
         frames=frames,
         number=whole_number(header.dataset, "InstanceNumber") or 0,
-        attributes=attribute_texts(header),
+        attributes=attributes,
         frame_time_ms=frame_time(header) if frames > 1 else None,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
         changed_ns=status.changed_ns,
         content=content,
-        references=dicom_objects.references_of(header) if content is Content.SEGMENTATION else (),
-        frame_times_ms=frame_times(header, frames),
+        references=dicom_objects.references_of(header) if content is Content.SEGMENTATION else {},
+        frame_times_ms=frame_times(header, layout.frames)[:frames],
+        note=cut_short_note(header, layout),
     )
     return (instance,)
 
@@ -233,7 +242,7 @@ def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
 
 
 MAX_STEP_MS = 60_000.0
-_VECTORS = {int(tag, 16): names for tag, names in shipped_table("frame_vectors").items()}
+_VECTORS = {int(tag, 16): names for tag, names in shipped_table("dicom", "frame_vectors").items()}
 
 
 def frame_time(header: Header) -> float | None:

@@ -41,7 +41,7 @@ _IMAGES_BY_ANOTHER_NAME = frozenset(
 )
 """SOP Classes of images whose name does not end in "Image Storage"."""
 
-_PLAIN_WORDS: dict[str, str] = shipped_table("plain_words")
+_PLAIN_WORDS: dict[str, str] = shipped_table("dicom", "plain_words")
 """Plain words for objects whose SOP Class name tells a user too little."""
 
 _NEW_NAMES = {
@@ -94,7 +94,7 @@ def object_words(uid: str) -> str:
 MAX_REFERENCES = 20_000
 _MAX_DEPTH = 24
 
-_NO_IMAGES = frozenset[int](shipped_table("not_images")["tags"])
+_NO_IMAGES = frozenset[int](shipped_table("dicom", "not_images")["tags"])
 """Sequences whose referenced UIDs are not those of images."""
 
 _REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
@@ -168,14 +168,14 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
     )
 
 
-def references_of(header: Header) -> tuple[str, ...]:
-    """Return all SOP Instance UIDs that the object refers to, without duplicates, in file order."""
+def references_of(header: Header) -> dict[str, None]:
+    """Return all SOP Instance UIDs that the object refers to, as keys, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None
         if len(found) >= MAX_REFERENCES:
             break
-    return tuple(found)
+    return found
 
 
 def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]:

@@ -108,25 +108,21 @@ def plain_entry(payload: Message) -> Message:
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
         slice must be decoded. Its keys are "frame" (index into "frames"), "uid", "position" (mm;
-        None: as in the frame), "layout" (`PlainLayout`) and "offset" of the pixels in bytes.
+        None: as in the frame) and "layout" (`PlainLayout`).
     """
     silence_pydicom()
     answer = _Answer()
     for text, size, time_ns, _part, index, _kind in payload["slices"]:
         one = _open(Path(text), size, time_ns)
-        layout = _plain_layout(one.header, one.layout) if one is not None else None
+        layout = _plain_layout(one.header, one.layout, index) if one is not None else None
         # The members of an archive lie packed in it.
         if one is None or layout is None or one.in_archive:
             answer.slices.append({})
             continue
         if index >= complete_frames(one.header, one.layout):
             raise truncation_problem(one.header, one.layout)
-        span = one.header.pixels
-        assert span is not None
-        offset = span.offset + index * one.layout.frame_bits // 8
         dtype = np.dtype(layout.dtype)
-        where = {"layout": pack(layout), "offset": offset}
-        answer.add(one, index, one.layout.photometric, dtype, **where)
+        answer.add(one, index, one.layout.photometric, dtype, layout=pack(layout))
     return answer.message()
 
 
@@ -192,7 +188,7 @@ def _key_of(header: Header) -> tuple[Any, ...]:
     return (header.syntax, header.sop_class, pixels, kept)
 
 
-def _plain_layout(header: Header, layout: Layout) -> PlainLayout | None:
+def _plain_layout(header: Header, layout: Layout, index: int) -> PlainLayout | None:
     """Return how a frame's pixels lie in the file, or None when they must be decoded."""
     span, bits = header.pixels, layout.allocated
     if span is None or header.encapsulated or header.inflated is not None:
@@ -207,4 +203,6 @@ def _plain_layout(header: Header, layout: Layout) -> PlainLayout | None:
             return None
     kind = "f" if layout.floating else ("i" if layout.signed else "u")
     up, down = (0, 0) if layout.floating else (bits - 1 - layout.high, bits - layout.stored)
-    return PlainLayout(layout.rows, layout.columns, f"{kind}{bits // 8}", swapped, up, down)
+    offset = span.offset + index * layout.frame_bits // 8
+    dtype = f"{kind}{bits // 8}"
+    return PlainLayout(layout.rows, layout.columns, dtype, offset, swapped, up, down)

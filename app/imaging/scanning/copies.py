@@ -18,20 +18,11 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.studies.instance_lists import instances_with_uids_of
 from app.imaging.types import Instance, Problem
 
-_BYTES_AT_ONCE = 128 * 2**20
-_FILES_AT_ONCE = 256
+_AT_ONCE = 16
 _TIMEOUT_S = 600.0
 
 CONTENT = "ContentDigest"
 """Attribute with the file's digest, given to instances that share UID and size but differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file to be compared, with its size and the SOP Instance UIDs it shares with another."""
-
-    size: int
-    uids: set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +46,7 @@ def compare(
     pool: WorkerPool,
     cancel: CancelLike | None,
     instances: Sequence[Instance],
-    opened: Sequence[Instance] = (),
+    opened: Sequence[Sequence[Instance]] = (),
 ) -> Comparison | None:
     """Return the instances with copies left out; None if no files share a UID and a size.
 
@@ -65,20 +56,20 @@ def compare(
     Raises:
         Cancelled: The scan was cancelled.
     """
-    sizes = _candidates(instances, opened)
-    if not sizes:
+    uids_of = _candidates(instances, opened)
+    if not uids_of:
         return None
-    digests = _digests(pool, cancel, sizes)
+    digests = _digests(pool, cancel, list(uids_of))
     original: dict[tuple[str, str], Path] = {}
-    before = {one.path for one in instances_with_uids_of(opened, instances)} & sizes.keys()
-    for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
-        for uid in sizes[path].uids:
+    before = {one.path for one in instances_with_uids_of(opened, instances)} & uids_of.keys()
+    for path in sorted(uids_of, key=lambda path: (path not in before, str(path))):
+        for uid in uids_of[path]:
             original.setdefault((uid, digests.get(path) or str(path)), path)
     contents = Counter(uid for uid, _ in original)
     kept: list[Instance] = []
     left_out: dict[Path, Path] = {}
     for instance in instances:
-        if instance.path not in sizes:
+        if instance.path not in uids_of:
             kept.append(instance)
             continue
         content = digests.get(instance.path) or str(instance.path)
@@ -90,14 +81,12 @@ def compare(
             kept.append(replace(instance, attributes=marked))
         else:
             kept.append(instance)
-    final = not before and all(digests.get(path) for path in sizes)
+    final = not before and all(digests.get(path) for path in uids_of)
     return Comparison(kept, _told(left_out), final)
 
 
-def _digests(
-    pool: WorkerPool, cancel: CancelLike | None, sizes: dict[Path, _File]
-) -> dict[Path, str]:
-    batches = _batches(sizes)
+def _digests(pool: WorkerPool, cancel: CancelLike | None, paths: Sequence[Path]) -> dict[Path, str]:
+    batches = [paths[at : at + _AT_ONCE] for at in range(0, len(paths), _AT_ONCE)]
     replies = [
         pool.submit(
             "app.imaging.reading.header_entries:digests_entry",
@@ -119,8 +108,10 @@ def _digests(
     return digests
 
 
-def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
-    """Return files that share UID and size with another, at least one of them new."""
+def _candidates(
+    instances: Sequence[Instance], opened: Sequence[Sequence[Instance]]
+) -> dict[Path, set[str]]:
+    """Return the files that share UID and size with another, one of them new, and these UIDs."""
     near = instances_with_uids_of(opened, instances) if opened else []
     uids = [one.sop_instance_uid for one in instances]
     twice = {uid for uid, count in Counter(uids).items() if count > 1}
@@ -134,23 +125,11 @@ def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> di
     for instance in near:
         if (instance.sop_instance_uid, instance.size_bytes) in files:
             files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
-    found: dict[Path, _File] = {}
-    for (uid, size), paths in files.items():
+    found: defaultdict[Path, set[str]] = defaultdict(set)
+    for (uid, _), paths in files.items():
         for path in paths if len(paths) > 1 else ():
-            found.setdefault(path, _File(size, set())).uids.add(uid)
+            found[path].add(uid)
     return found
-
-
-def _batches(files: dict[Path, _File]) -> list[list[Path]]:
-    batches: list[list[Path]] = []
-    room = 0
-    for path, file in files.items():
-        if not batches or room < file.size or len(batches[-1]) >= _FILES_AT_ONCE:
-            batches.append([])
-            room = _BYTES_AT_ONCE
-        batches[-1].append(path)
-        room -= file.size
-    return batches
 
 
 def _told(left_out: dict[Path, Path]) -> list[Problem]:

@@ -47,7 +47,6 @@ from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import (
     DIRECTORY,
     PROBLEM,
-    JoinedInstances,
     TableError,
     TableReader,
     marks_of,
@@ -154,7 +153,7 @@ def _archives(states: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
 
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
-OpenInstances = Callable[[], Sequence[Instance]]
+OpenInstances = Callable[[], Sequence[Sequence[Instance]]]
 
 UNFINISHED = "not all files are read: there may be more images"
 """Warning of every series that is reported before the scan is done, or after it was stopped."""
@@ -184,7 +183,7 @@ class Scan:
         progress: Called with the number of files read and the number found so far.
         found: Called with the studies that have grown, each with all instances read so far.
         index: Folder of the index, or None to use no index.
-        opened: Returns the instances that are already open; called once all files are read. Their
+        opened: Returns the series that are already open; called once all files are read. Their
             copies are left out; different images with the same UIDs are marked.
     """
 
@@ -246,9 +245,9 @@ class Scan:
             result = restore(snapshot)
         except TableError:
             return None
-        every = (one.instances for study in result.studies for one in study.series)
-        opened = self._opened() if self._opened is not None else ()
-        if opened and np.isin(marks_of(opened), marks_of(JoinedInstances(every))).any():
+        every = [marks_of(one.instances) for study in result.studies for one in study.series]
+        opened = [marks_of(one) for one in self._opened()] if self._opened is not None else []
+        if opened and every and np.isin(np.concatenate(opened), np.concatenate(every)).any():
             return None  # copies of what is open must be told from what is open
         if self._progress is not None:
             self._progress(snapshot.files, snapshot.files)
@@ -442,8 +441,6 @@ READER_VERSION = 1
 
 MAX_SNAPSHOTS = 100
 """Results that are remembered; the least recently opened go first."""
-MAX_BYTES = 2**28
-"""Bytes of all that is remembered, about ten million images."""
 
 _log = logging.getLogger(__name__)
 
@@ -496,13 +493,9 @@ class Index:
         return self._folder / _digest("\0".join(map(str, roots)))
 
     def _forget_oldest(self) -> None:
-        states = {file: file.stat() for file in self._folder.iterdir()}
-        total = 0
-        newest = sorted(states, key=lambda file: states[file].st_mtime_ns, reverse=True)
-        for place, file in enumerate(newest):
-            total += states[file].st_size
-            if place >= MAX_SNAPSHOTS or (place and total > MAX_BYTES):
-                _remove(file)
+        oldest = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        for file in oldest[:-MAX_SNAPSHOTS]:
+            _remove(file)
 
 
 def _remove(path: Path) -> None:

@@ -46,7 +46,7 @@ def _parse_table(rows: dict[str, str]) -> dict[str, Projection]:
     return found
 
 
-CODES = _parse_table(shipped_table("projections"))
+CODES = _parse_table(shipped_table("dicom", "projections"))
 """SNOMED CT's code, and the former one -> view."""
 
 

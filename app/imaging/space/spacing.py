@@ -16,7 +16,8 @@ from app.imaging.types import Region, Spacing, SpacingSource
 from app.paths import shipped_table
 
 _UNITS: dict[int, tuple[str, float]] = {
-    int(code): (units, factor) for code, (units, factor) in shipped_table("region_units").items()
+    int(code): (units, factor)
+    for code, (units, factor) in shipped_table("dicom", "region_units").items()
 }
 """Physical Units X and Y Direction (PS3.3 C.8.5.5.1.15) -> units shown, and the factor to them."""
 

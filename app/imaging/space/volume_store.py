@@ -41,7 +41,7 @@ from app.imaging.space.reformat import (
     section_cut,
     section_steps,
 )
-from app.imaging.space.volumes import MAX_BYTES, Assembly, PlainLayout, PlainSpan, read_plain
+from app.imaging.space.volumes import MAX_BYTES, Assembly, PlainLayout, read_plain
 from app.imaging.types import Content, Frame, Instance, Plane, Series, Volume
 
 BUDGET_BYTES = 2 * 1024**3
@@ -78,20 +78,6 @@ def file_key(instance: Instance) -> FileKey:
     return (str(one.path), one.sop_instance_uid, *state, one.part)
 
 
-@dataclass(frozen=True, slots=True)
-class SliceAnswer:
-    """A worker's answer about one slice.
-
-    Attributes:
-        frame: Description of the slice, without pixels.
-        span: Where to read the pixels, or None if `pixels` holds the stored values.
-    """
-
-    frame: Frame
-    span: PlainSpan | None = None
-    pixels: NDArray[Any] | None = None
-
-
 def slice_request(slices: Sequence[Slice]) -> Message:
     """Return the message that requests slices from `reading.volume_entries`."""
     return {
@@ -102,14 +88,18 @@ def slice_request(slices: Sequence[Slice]) -> Message:
     }
 
 
-def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
+def slice_answers(
+    slices: Sequence[Slice], message: Message
+) -> list[tuple[Frame, PlainLayout | NDArray[Any]] | None]:
     """Return a worker's answers, one for each slice; None for a slice that must be decoded.
+
+    An answer is the slice's description without pixels, and its stored values or where they lie.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
     """
     frames = [unpack(Frame, frame) for frame in message["frames"]]
-    answers: list[SliceAnswer | None] = []
+    answers: list[tuple[Frame, PlainLayout | NDArray[Any]] | None] = []
     for (instance, _), found in zip(slices, message["slices"], strict=True):
         if not found:
             answers.append(None)
@@ -117,13 +107,8 @@ def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer
         frame = _placed_frame(frames[found["frame"]], found["uid"], found["position"])
         if found["uid"] != instance.sop_instance_uid:
             raise guards.changed_file(instance.path)
-        if "layout" in found:
-            layout = unpack(PlainLayout, found["layout"])
-            size, time_ns = instance.size_bytes, instance.mtime_ns
-            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
-            answers.append(SliceAnswer(frame, span))
-        else:
-            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
+        plain = unpack(PlainLayout, found["layout"]) if "layout" in found else None
+        answers.append((frame, plain or found["pixels"]))
     return answers
 
 
@@ -277,25 +262,20 @@ class SliceGathering:
             if answer is None:
                 unknown.append(place)
             else:
-                self._put(place, answer)
+                self._put(place, *answer)
                 self._count()
         self._waiting.extend(_Batch((place,), plain=False) for place in unknown)
 
-    def _put(self, place: int, answer: SliceAnswer) -> None:
-        span = answer.span
-        # The worker decoded the slice and sent its pixels.
-        if span is None:
-            assert answer.pixels is not None
-            self._assembly.put(place, answer.frame, answer.pixels)
+    def _put(self, place: int, frame: Frame, pixels: PlainLayout | NDArray[Any]) -> None:
+        if not isinstance(pixels, PlainLayout):
+            self._assembly.put(place, frame, pixels)
             return
-        shape, dtype = (span.layout.rows, span.layout.columns), np.dtype(span.layout.dtype)
-        room = self._assembly.room(place, answer.frame, shape, dtype)
+        shape, dtype = (pixels.rows, pixels.columns), np.dtype(pixels.dtype)
+        room = self._assembly.room(place, frame, shape, dtype)
         # Read straight into the volume unless its type is wider.
-        if room.dtype == dtype:
-            read_plain(span, room)
-        else:
-            own = np.empty(shape, dtype)
-            read_plain(span, own)
+        own = room if room.dtype == dtype else np.empty(shape, dtype)
+        read_plain(self._slices[place][0], pixels, own)
+        if own is not room:
             room[...] = own
 
     def _count(self) -> None:
@@ -349,7 +329,7 @@ def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSou
 def _patient_and_space(instance: Instance) -> Instance:
     """Return an image with the attributes of patient and space only: thousands go to a worker."""
     kept = {key: instance.get(key) for key in ("FrameOfReferenceUID", "PatientID")}
-    return replace(instance, attributes=kept, references=())
+    return replace(instance, attributes=kept, references={})
 
 
 class VolumeStore:

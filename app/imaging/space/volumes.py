@@ -35,14 +35,15 @@ from app.imaging.space.stacks import (
     sort_stack,
     voxel_grid,
 )
-from app.imaging.types import Frame, RealWorldMap, Rescale, Volume
+from app.imaging.types import Frame, Instance, RealWorldMap, Rescale, Volume
 
 
 @dataclass(frozen=True, slots=True)
 class PlainLayout:
-    """Storage of the pixels of an uncompressed grey frame.
+    """Storage of the pixels of an uncompressed grey frame in a file, not a member of an archive.
 
     Attributes:
+        offset: Offset of the frame's first byte in the file.
         dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
         swapped: Whether the file is big endian.
         up: Number of unused bits above the value in each word.
@@ -52,57 +53,40 @@ class PlainLayout:
     rows: int
     columns: int
     dtype: str
+    offset: int = 0
     swapped: bool = False
     up: int = 0
     down: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlainSpan:
-    """The position of a frame's pixels in a file that is not a member of an archive.
-
-    Attributes:
-        size_bytes: File size when it was scanned; 0 if unknown.
-        mtime_ns: File modification time (ns) when it was scanned.
-        offset: Offset of the frame's first byte in the file.
-    """
-
-    path: Path
-    size_bytes: int
-    mtime_ns: int
-    offset: int
-    layout: PlainLayout
-
-
-def read_plain(span: PlainSpan, out: Array) -> None:
+def read_plain(instance: Instance, layout: PlainLayout, out: Array) -> None:
     """Read a frame's pixels into a contiguous [rows, columns] array of native byte order.
 
     Raises:
         FileProblem: The file is missing, truncated, or has changed since it was scanned.
     """
     try:
-        _read_bytes(span, out.reshape(-1).view(np.uint8).data)
+        _read_bytes(instance, layout.offset, out.reshape(-1).view(np.uint8).data)
     except OSError as error:
-        raise guards.unreadable_file(span.path, error) from None
-    layout = span.layout
+        raise guards.unreadable_file(instance.path, error) from None
     if layout.swapped:
         out.byteswap(inplace=True)
     if layout.down:
         _strip_unused_bits(out, layout)
 
 
-def _read_bytes(span: PlainSpan, room: memoryview) -> None:
-    with open_file(span.path) as file:
-        file.seek(span.offset)
+def _read_bytes(instance: Instance, offset: int, room: memoryview) -> None:
+    with open_file(instance.path) as file:
+        file.seek(offset)
         got = file.readinto(room)  # pyright: ignore[reportAttributeAccessIssue]
         # Checked after reading, to notice a change during it too.
         status = os.fstat(file.fileno())
     if got < len(room):
         reason = f"the file is cut short: it contains {got:,} of {len(room):,} bytes of pixels"
-        raise guards.problem(span.path, reason, COPY_AGAIN)
-    known = (span.size_bytes, span.mtime_ns)
-    if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
-        raise guards.changed_file(span.path)
+        raise guards.problem(instance.path, reason, COPY_AGAIN)
+    known = (instance.size_bytes, instance.mtime_ns)
+    if instance.size_bytes and known != (status.st_size, status.st_mtime_ns):
+        raise guards.changed_file(instance.path)
 
 
 def _strip_unused_bits(out: Array, layout: PlainLayout) -> None:

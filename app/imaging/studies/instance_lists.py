@@ -1,4 +1,4 @@
-"""Sequences of instances: a series that is loaded on access, and several series joined.
+"""Sequences of instances as tables, and a series that is loaded on access.
 
 A folder that has not changed since it was opened is restored at once: its studies and series, and
 the first instance of each series. The other instances stay compressed until one is asked for.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 import zlib
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
@@ -87,8 +86,8 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON has it; numpy numbers become Python numbers."""
     if isinstance(value, Content):
         return value.value
-    if isinstance(value, tuple):
-        parts: tuple[Any, ...] = value
+    if isinstance(value, tuple | dict):
+        parts: Iterable[Any] = value
         return [_plain(part) for part in parts]
     return value.item() if hasattr(value, "item") else value
 
@@ -134,7 +133,7 @@ def _instance(
         if type(fields[name]) not in kinds:
             raise TableError(f"{name} is of another type")
     fields["content"] = Content(fields["content"])
-    fields["references"] = tuple(_all_of(str, fields["references"]))
+    fields["references"] = dict.fromkeys(_all_of(str, fields["references"]))
     fields["frame_time_ms"] = _time(fields["frame_time_ms"])
     fields["frame_times_ms"] = tuple(map(_time, fields["frame_times_ms"]))
     return Instance(path=path, attributes=SharedTexts(places, texts), **fields)
@@ -195,24 +194,7 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
         raise TableError("not a block of instances") from error
 
 
-class _InstanceList(Sequence[Instance]):
-    """A sequence whose instances are found by `_at`, from 0."""
-
-    __slots__ = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Instance: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Instance, ...]: ...
-    def __getitem__(self, index: int | slice) -> Instance | tuple[Instance, ...]:
-        places = range(len(self))[index]
-        return self._at(places) if isinstance(places, int) else tuple(map(self._at, places))
-
-    def _at(self, place: int) -> Instance:
-        raise NotImplementedError
-
-
-class StoredInstances(_InstanceList):
+class StoredInstances(Sequence[Instance]):
     """The instances of a series restored from the index; thread-safe.
 
     The instances are created in blocks on first access, each once: the same position always gives
@@ -255,6 +237,14 @@ class StoredInstances(_InstanceList):
     def __len__(self) -> int:
         return self._count
 
+    @overload
+    def __getitem__(self, index: int) -> Instance: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Instance, ...]: ...
+    def __getitem__(self, index: int | slice) -> Instance | tuple[Instance, ...]:
+        places = range(len(self))[index]
+        return self._at(places) if isinstance(places, int) else tuple(map(self._at, places))
+
     def _at(self, place: int) -> Instance:
         if place == 0:
             return self._first
@@ -288,47 +278,24 @@ class StoredInstances(_InstanceList):
         return block
 
 
-class JoinedInstances(_InstanceList):
-    """The instances in several series (`parts`), one series after the other."""
-
-    __slots__ = ("_ends", "parts")
-
-    def __init__(self, parts: Iterable[Sequence[Instance]]) -> None:
-        self.parts = tuple(part for part in parts if part)
-        self._ends = list(accumulate(len(part) for part in self.parts))
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def _at(self, place: int) -> Instance:
-        number = bisect_right(self._ends, place)
-        return self.parts[number][place - (self._ends[number - 1] if number else 0)]
-
-    def __iter__(self) -> Iterator[Instance]:
-        return chain.from_iterable(self.parts)
-
-
 def marks_of(instances: Sequence[Instance]) -> Marks:
     """Return `uid_marks` of the instances' SOP Instance UIDs, without creating stored instances."""
     if isinstance(instances, StoredInstances):
         return instances.marks
-    if isinstance(instances, JoinedInstances):
-        parts = [marks_of(part) for part in instances.parts]
-        return np.concatenate(parts) if parts else uid_marks(())
     return uid_marks(one.sop_instance_uid for one in instances)
 
 
 def instances_with_uids_of(
-    opened: Sequence[Instance], instances: Sequence[Instance]
+    opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return the instances of `opened` that share a SOP Instance UID with one of `instances`.
+    """Return those in the series `opened` that share a SOP Instance UID with one of `instances`.
 
-    Of stored instances in `opened`, only the returned ones are created as objects.
+    Of stored instances, only the returned ones are created as objects.
     """
     uids = {one.sop_instance_uid for one in instances}
     marks: Marks | None = None
     found: list[Instance] = []
-    for part in opened.parts if isinstance(opened, JoinedInstances) else (opened,):
+    for part in opened:
         if isinstance(part, StoredInstances):
             marks = uid_marks(uids) if marks is None else marks
             likely = np.flatnonzero(np.isin(part.marks, marks)).tolist()

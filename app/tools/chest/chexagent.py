@@ -43,7 +43,7 @@ SYSTEM = "You are a helpful assistant."
 IMAGE, IMAGE_END, IMAGE_PAD = "<|img|>", "<|/img|>", "<|imgpad|>"
 _BRACKETS = ("<|ref|>", "<|/ref|>", "<|box|>", "<|/box|>", "<|quad|>", "<|/quad|>")
 _SPECIAL = (IMAGE, IMAGE_END, IMAGE_PAD, *_BRACKETS, *(f"<|coord_{n}|>" for n in range(10)))
-_PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chexagent")["phi_keys"])
+_PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chest", "chexagent")["phi_keys"])
 
 
 class Visual(nn.Module):

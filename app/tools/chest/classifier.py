@@ -21,13 +21,13 @@ from app.tools.chest.model_results import call_model, model_metadata, required_m
 from app.tools.chest.organs import name_key
 from app.tools.files import plain
 
-LABELS: tuple[str, ...] = tuple(shipped_table("chest_labels")["all"])
+LABELS: tuple[str, ...] = tuple(shipped_table("chest", "labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
 
-_OTHER_NAMES: dict[str, str] = shipped_table("chest_labels")["other_names"]
+_OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from app.tools.api import ToolRetry
 EMBEDDED = ("Right Lung", "Left Lung", "Heart")
 """Structures of the embedded network; its heart is the cardiac silhouette."""
 
-ALL: tuple[str, ...] = tuple(shipped_table("chest_structures")["all"])
+ALL: tuple[str, ...] = tuple(shipped_table("chest", "structures")["all"])
 """The 14 structures of ChestX-Det, in the order of the network's channels."""
 
 COLOURED = (*EMBEDDED, *(name for name in ALL if name not in EMBEDDED))
 """The structures in the order of their fixed colours, on the canvas and in pictures."""
 
-_OTHER_NAMES: dict[str, list[str]] = shipped_table("chest_structures")["other_names"]
+_OTHER_NAMES: dict[str, list[str]] = shipped_table("chest", "structures")["other_names"]
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:

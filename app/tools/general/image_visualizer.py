@@ -32,7 +32,7 @@ NO_COLORMAP = ("rgb", "gray", "grey")
 
 # Evenly spaced colours of matplotlib's published maps (CC0), linear in between: matplotlib itself
 # would be a large dependency for seven tables.
-_ANCHORS: dict[str, list[int]] = shipped_table("matplotlib_maps")
+_ANCHORS: dict[str, list[int]] = shipped_table("colors", "matplotlib_maps")
 
 COLORMAPS = ("rgb", "gray", *_ANCHORS)
 """Names of colour maps that can be requested; all but "rgb" also reversed, with "_r" appended."""

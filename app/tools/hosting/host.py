@@ -328,7 +328,6 @@ class ProcessHost:
 
     Args:
         idle_s: Seconds without a call after which a process is ended; None to never end it.
-        allowed: Prefixes of the modules whose functions may be called.
         durations: Durations of earlier calls; None to use those kept on this machine.
     """
 
@@ -336,7 +335,6 @@ class ProcessHost:
         self,
         *,
         idle_s: float | None = IDLE_S,
-        allowed: tuple[str, ...] = ("app.",),
         durations: Durations | None = None,
     ) -> None:
         count = str(default_threads())
@@ -353,7 +351,6 @@ class ProcessHost:
             "HF_HUB_CACHE": str(paths.cache_dir() / "no-hub"),
         }
         self._idle_s = idle_s
-        self._allowed = allowed
         self._durations = durations or Durations(lambda: paths.cache_dir() / "durations.json")
         self._board = StateBoard()
         self._queues: dict[str, DeviceQueue] = {}
@@ -506,7 +503,7 @@ class ProcessHost:
         with self._lock:
             queue = self._queues.get(name)
             if queue is None:
-                worker = Worker("model", env=self._env, allowed=self._allowed)
+                worker = Worker("model", env=self._env)
                 queue = DeviceQueue(name, worker, lambda: self._board.clear_device(name))
                 if self._closed:
                     queue.close()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.paths import shipped_table
 
-_STOPS: dict[str, list[list[float]]] = shipped_table("color_maps")
+_STOPS: dict[str, list[list[float]]] = shipped_table("colors", "pyqtgraph_maps")
 """Maps that pyqtgraph offers only with matplotlib: (position 0..1, red, green, blue)."""
 
 _GRAY = {"", "gray", "grey", "rgb", "none", "greys_r", "binary_r"}

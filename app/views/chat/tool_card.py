@@ -36,7 +36,7 @@ from app.views.wording import PackTexts, words_of
 
 CHIPS = 12  # that are shown; the findings list has all
 JSON_CHARS = 20_000
-_COLUMNS: dict[str, str] = shipped_table("key_figures")
+_COLUMNS: dict[str, str] = shipped_table("window", "key_figures")
 _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 _CITED_MS = 1600
 _MAX_HEIGHT = 260  # px of an opened section

@@ -11,7 +11,7 @@ from app.tools.models.status import ModelStatus
 from app.views import wording
 from app.views.text_view import BULLET
 
-_STATES: dict[str, list[str]] = shipped_table("model_states")
+_STATES: dict[str, list[str]] = shipped_table("window", "model_states")
 _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 

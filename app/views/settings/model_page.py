@@ -42,7 +42,7 @@ PROVIDERS: tuple[tuple[Kind, str], ...] = (
     ("anthropic", "Anthropic"),
 )
 
-ABOUT: dict[Kind, str] = shipped_table("providers")
+ABOUT: dict[Kind, str] = shipped_table("language_models", "providers")
 
 TOOL_FORMS = (
     ("auto", "Automatic"),

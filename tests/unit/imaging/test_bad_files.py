@@ -11,15 +11,24 @@ from typing import Any
 import numpy as np
 import pydicom
 import pytest
-from pydicom.encaps import encapsulate
-from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1, RLELossless
+from pydicom.encaps import encapsulate, generate_frames
+from pydicom.uid import (
+    UID,
+    ExplicitVRBigEndian,
+    JPEG2000Lossless,
+    JPEGBaseline8Bit,
+    JPEGLosslessSV1,
+    JPEGLSLossless,
+    RLELossless,
+)
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame, read_instance
-from app.imaging.types import Content, Instance, Problem
+from app.imaging.space.reformat import available_planes
+from app.imaging.types import Content, Instance, Plane, Problem
 from tests.support.hang import HANG_S
-from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
+from tests.unit.imaging.files import item, jpeg_bytes, make_dicom, png_bytes, png_claiming
 
 
 def only_problem(decoder: Decoder, path: Path) -> Problem:
@@ -110,11 +119,67 @@ def test_a_folder_with_only_other_files_names_each_of_them(decoder: Decoder, tmp
     assert {p.path.name for p in problems} == {"notes.txt", "images.zip", tmp_path.name}
 
 
-def test_truncated_pixels(decoder: Decoder, tmp_path: Path):
-    path = make_dicom(tmp_path / "a.dcm", np.zeros((64, 64), np.uint16))
-    write(path, path.read_bytes()[:-100])
-    problem = only_problem(decoder, path)
-    assert problem.reason == "the file is cut short: it contains 8,092 of 8,192 bytes of pixels"
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize("kind", ["bytes", "words", "colour"])
+@pytest.mark.parametrize("rows", [1, 40, 63])
+def test_of_an_image_that_is_cut_short_the_whole_rows_are_shown_and_it_says_so(
+    decoder: Decoder, tmp_path: Path, big: bool, kind: str, rows: int
+):
+    shape = (64, 50, 3) if kind == "colour" else (64, 50)
+    dtype = np.uint8 if kind in ("colour", "bytes") else np.int16
+    pixels = np.random.default_rng(1).integers(0, 99, shape).astype(dtype)
+    path = make_dicom(tmp_path / "a.dcm", pixels)
+    dataset = pydicom.dcmread(path)
+    if big:
+        dataset.PixelData = pixels.astype(pixels.dtype.newbyteorder(">")).tobytes()
+        dataset["PixelData"].VR = "OW" if kind == "words" else "OB"
+        dataset.file_meta.TransferSyntaxUID = ExplicitVRBigEndian
+        pydicom.dcmwrite(path, dataset, little_endian=False, implicit_vr=False)
+    row = pixels[0].nbytes
+    write(path, path.read_bytes()[: -(64 - rows) * row + row // 2])
+    instance = only_instance(decoder, path)
+    assert (instance.rows, instance.frames) == (rows, 1)
+    note = f"the file is cut short: only the upper {rows} of its 64 rows are in it"
+    assert instance.note == note
+    np.testing.assert_array_equal(decoder.frame(instance).result(60).stored, pixels[:rows])
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        {"PlanarConfiguration": 1},
+        {"PhotometricInterpretation": "YBR_FULL_422"},
+        {"SegmentSequence": [item(SegmentNumber=1)]},
+        {"TotalPixelMatrixRows": 64, "TotalPixelMatrixColumns": 50},
+    ],
+    ids=lambda one: next(iter(one)),
+)
+def test_what_cannot_be_shown_in_part_is_refused(
+    decoder: Decoder, tmp_path: Path, elements: dict[str, Any]
+):
+    path = make_dicom(tmp_path / "a.dcm", np.zeros((64, 50, 3), np.uint8), **elements)
+    write(path, path.read_bytes()[:-5000])
+    assert "the file is cut short: it contains 4,600 of" in only_problem(decoder, path).reason
+
+
+def test_a_slice_that_is_cut_short_is_missing_in_its_volume(decoder: Decoder, tmp_path: Path):
+    for z in range(6):
+        path = make_dicom(
+            tmp_path / f"{z}.dcm",
+            np.full((8, 8), z, np.uint16),
+            Modality="CT",
+            InstanceNumber=z + 1,
+            ImagePositionPatient=[0, 0, z],
+            ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+            PixelSpacing=[1, 1],
+            FrameOfReferenceUID="1.2.9",
+        )
+    path = tmp_path / "3.dcm"
+    write(path, path.read_bytes()[:-32])
+    (whole, part) = decoder.scan([tmp_path]).result(60).studies[0].series
+    assert [one.path.stem for one in whole.instances] == ["0", "1", "2", "4", "5"]
+    assert any("1 slice is missing after slice 3" in text for text in whole.warnings)
+    assert [one.path.stem for one in part.instances] == ["3"]
 
 
 def test_a_truncated_multi_frame_shows_its_complete_frames(decoder: Decoder, tmp_path: Path):
@@ -122,8 +187,85 @@ def test_a_truncated_multi_frame_shows_its_complete_frames(decoder: Decoder, tmp
     path = make_dicom(tmp_path / "a.dcm", pixels, NumberOfFrames=3)
     write(path, path.read_bytes()[:-10])
     instance = only_instance(decoder, path)
+    assert instance.frames == 2
+    assert instance.note == "the file is cut short: only 2 of its 3 frames are in it"
     np.testing.assert_array_equal(decoder.frame(instance, 1).result(60).stored, pixels[1])
     assert "cut short" in refused(decoder, instance, 2).reason
+    write(path, path.read_bytes()[:-128])
+    problem = only_problem(decoder, path)
+    assert problem.reason == "the file is cut short: it contains 246 of 384 bytes of pixels"
+
+
+@pytest.mark.parametrize(
+    "syntax",
+    [RLELossless, JPEG2000Lossless, JPEGLSLossless, JPEGBaseline8Bit],
+    ids=lambda s: s.name,
+)
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("lost", [30, 3000])
+def test_of_compressed_frames_those_are_shown_that_are_whole(
+    decoder: Decoder, tmp_path: Path, syntax: UID, table: bool, lost: int
+):
+    pixels = np.random.default_rng(3).integers(0, 255, (6, 40, 50), np.uint8)
+    whole = make_dicom(tmp_path / "whole.dcm", pixels, NumberOfFrames=6)
+    dataset = pydicom.dcmread(whole)
+    if syntax == JPEGBaseline8Bit:
+        codes = [jpeg_bytes(frame) for frame in pixels]
+        dataset.file_meta.TransferSyntaxUID = syntax
+    else:
+        dataset.compress(syntax)
+        codes = list(generate_frames(dataset.PixelData, number_of_frames=6))
+    dataset.PixelData = encapsulate(codes, has_bot=table)
+    dataset["PixelData"].VR = "OB"
+    dataset["PixelData"].is_undefined_length = True
+    dataset.save_as(whole)
+    data = whole.read_bytes()
+    assert only_instance(decoder, whole).note == ""
+    cut = write(tmp_path / "cut.dcm", data[:-lost])
+    # From the end: the delimiter's 8 bytes, and each code with the 8 bytes of its item.
+    missing, left = 0, lost - 8
+    while left > 0:
+        left -= 8 + len(codes[-1 - missing]) + len(codes[-1 - missing]) % 2
+        missing += 1
+    instance = only_instance(decoder, cut)
+    assert instance.frames == 6 - missing
+    assert instance.note == (f"the file is cut short: only {6 - missing} of its 6 frames are in it")
+    frames = pydicom.dcmread(whole).pixel_array
+    for index in range(instance.frames):
+        shown = decoder.frame(instance, index).result(60).stored
+        assert np.abs(shown.astype(int) - frames[index]).max() <= 1
+    assert "cut short" in refused(decoder, instance, instance.frames).reason
+
+
+def test_elements_behind_compressed_frames_are_no_sign_of_a_cut(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", np.zeros((3, 8, 8), np.uint8), NumberOfFrames=3)
+    dataset = pydicom.dcmread(path)
+    dataset.compress(RLELossless)
+    dataset.add_new(0xFFFCFFFC, "OB", bytes(20))
+    dataset.save_as(path)
+    instance = only_instance(decoder, path)
+    assert (instance.frames, instance.note) == (3, "")
+
+
+def test_frames_that_are_cut_short_are_no_volume(decoder: Decoder, tmp_path: Path):
+    pixels = np.arange(6 * 64, dtype=np.uint16).reshape(6, 8, 8)
+    groups = [item(PlanePositionSequence=[item(ImagePositionPatient=[0, 0, z])]) for z in range(6)]
+    shared = item(
+        PlaneOrientationSequence=[item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])],
+        PixelMeasuresSequence=[item(PixelSpacing=[1, 1], SliceThickness=1)],
+    )
+    path = make_dicom(
+        tmp_path / "a.dcm",
+        pixels,
+        NumberOfFrames=6,
+        FrameOfReferenceUID="1.2.9",
+        PerFrameFunctionalGroupsSequence=groups,
+        SharedFunctionalGroupsSequence=[shared],
+    )
+    assert Plane.CORONAL in available_planes(only_instance(decoder, path))
+    write(path, path.read_bytes()[:-130])
+    instance = only_instance(decoder, path)
+    assert (instance.frames, available_planes(instance)) == (4, (Plane.ACQUIRED,))
 
 
 def test_truncated_compressed_pixels(decoder: Decoder, tmp_path: Path):

@@ -44,7 +44,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    made = Worker("test", allowed=("tests.", "app."), preload=(ENTRIES,), confined=True)
+    made = Worker("test", preload=(ENTRIES,), confined=True)
     yield made
     made.close()
 
@@ -70,7 +70,7 @@ def test_the_environment_has_no_key_and_what_libraries_need(keys: None):
 
 def test_a_child_of_any_kind_is_started_without_keys(keys: None):
     """Also in the bytes that its first program was given, which clearing variables leaves."""
-    worker = Worker("test", allowed=("tests.",), preload=(ENTRIES,))
+    worker = Worker("test", preload=(ENTRIES,))
     try:
         told = call(worker, "environment")
         if sys.platform == "linux":
@@ -159,7 +159,7 @@ def test_a_system_without_landlock_decodes_as_before(
     confinement.log_whether_confined.cache_clear()
     outside = folder_with(tmp_path / "outside")
     with caplog.at_level(logging.INFO, logger="app"):
-        pool = WorkerPool(1, "test", allowed=("tests.",), preload=(ENTRIES,), confined=True)
+        pool = WorkerPool(1, "test", preload=(ENTRIES,), confined=True)
         WorkerPool(1, "test", confined=True).close()
     try:
         answer = pool.submit(f"{ENTRIES}:read", {"paths": [str(outside / "kept")]}).result(60)

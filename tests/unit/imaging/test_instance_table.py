@@ -79,7 +79,7 @@ INSTANCES = st.builds(
     NUMBERS,
     st.sampled_from(Content),
     NUMBERS,
-    st.lists(TEXTS, max_size=2).map(tuple),
+    st.dictionaries(TEXTS, st.none(), max_size=2),
     TEXTS,
     st.lists(st.floats(allow_nan=False), max_size=2).map(tuple),
 )

@@ -18,6 +18,7 @@ from app.imaging.findings import Mask
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Instance, Plane, Series
+from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.layer_files import make_slice
 
 SIZE = (12, 10, 8)  # i, j, k
@@ -268,6 +269,71 @@ def test_pictures_with_grey_values_are_no_labels(decoder: Decoder, tmp_path: Pat
     reason = refused(decoder, labels * 0.5, grey, tmp_path)
     assert reason == "it contains fractions or negative values: a picture, not labels"
     assert refused(decoder, labels * 0, grey, tmp_path) == "none of its voxels has a label"
+
+
+IDENTITY = {
+    "PatientID": "P1",
+    "PatientName": "Doe^Jane",
+    "StudyInstanceUID": "1.2.3",
+    "FrameOfReferenceUID": "1.2.9",
+}
+PATIENT = "it is another patient's than the image"
+STUDY = "it was made on another study than the image"
+SPACE = "its frame of reference is not the image's: positions cannot be compared"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"0010|0020": "P2"}, PATIENT),
+        ({"patient id": "P2"}, PATIENT),
+        ({"DICOM_0010_0020_Patient_ID": "P2"}, PATIENT),
+        ({"0010|0010": "Roe^Richard"}, PATIENT),
+        ({"0020|000d": "1.2.4"}, STUDY),
+        ({"0020|0052": "1.2.8", "0020|000d": "1.2.3"}, SPACE),
+        ({"0010|0020": "p1", "0010|0010": "DOE^JANE^^^", "0020|000d": "1.2.3"}, ""),
+        ({"0020|0052": "1.2.9", "0020|000d": "1.2.4"}, ""),
+        ({"note": "P2"}, ""),
+    ],
+)
+@pytest.mark.parametrize("ending", ["nrrd", "mha"])
+def test_labels_of_another_patient_study_or_space_are_refused(
+    decoder: Decoder, tmp_path: Path, fields: dict[str, str], why: str, ending: str
+):
+    labels = labels_image(direction=(1, 0, 0, 0, 1, 0, 0, 0, 1))
+    for key, value in fields.items():
+        labels.SetMetaData(key, value)
+    (tmp_path / "slices").mkdir()
+    for z in range(SIZE[2]):
+        make_dicom(
+            tmp_path / "slices" / f"{z}.dcm",
+            np.zeros(SIZE[1::-1], np.int16),
+            Modality="CT",
+            InstanceNumber=z + 1,
+            ImagePositionPatient=[-20, 11, 30 + 3 * z],
+            ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+            PixelSpacing=[2, 1.5],
+            **IDENTITY,
+        )
+    path = write(labels, tmp_path / f"lab.{ending}")
+    if why:
+        with pytest.raises(FileProblem) as caught:
+            lay(decoder, path, tmp_path / "slices")
+        assert caught.value.reason == why
+        return
+    layer, *_ = lay(decoder, path, tmp_path / "slices")
+    named = any("0010" in key for key in fields)
+    assert all(("names no patient" in item.detail) is not named for item in layer.items)
+
+
+def test_labels_of_another_patient_than_a_volumes_are_refused(decoder: Decoder, tmp_path: Path):
+    grey, labels = grey_image(labels_image()), labels_image()
+    grey.SetMetaData("0010|0020", "P1")
+    labels.SetMetaData("0010|0020", "P2")
+    assert refused(decoder, labels, grey, tmp_path) == PATIENT
+    labels.SetMetaData("0010|0020", "P1")
+    layer, *_ = lay(decoder, write(labels, tmp_path / "lab.nrrd"), tmp_path / "grey.nrrd")
+    assert layer.items
 
 
 def test_files_that_say_nothing_of_the_patient_are_refused(decoder: Decoder, tmp_path: Path):

@@ -190,51 +190,6 @@ def test_float_pixels_keep_their_precision(keyword: str, dtype: str, big: bool, 
     assert frame.stored.dtype == np.dtype(dtype).newbyteorder("=")
 
 
-@pytest.mark.parametrize("little", [True, False])
-@pytest.mark.parametrize(("allocated", "samples"), [(8, 1), (8, 3), (16, 1), (32, 1), (64, 1)])
-@pytest.mark.parametrize("offset", [0, 2, 4096, 4999])
-def test_a_mapped_frame_is_what_is_read(
-    tmp_path: Path, little: bool, allocated: int, samples: int, offset: int
-):
-    """Wherever it lies in the file, and also the last frame, which ends with the file."""
-    shape = layout(
-        rows=301, columns=303, frames=3, allocated=allocated, stored=allocated, samples=samples
-    )
-    path = tmp_path / "pixels"
-    content = np.random.default_rng(allocated + offset).bytes(offset + 3 * shape.frame_bits // 8)
-    path.write_bytes(content)
-    for index in range(3):
-        sources = (path.open("rb"), io.BytesIO(content))
-        for source in sources:
-            source.seek(offset)
-        mapped, read = (
-            read_words(source, shape, index, little=little, words_of_16=False) for source in sources
-        )
-        sources[0].close()
-        assert mapped.dtype == read.dtype
-        np.testing.assert_array_equal(mapped, read)
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
-def test_a_large_frame_is_mapped_and_a_cut_one_is_an_error(tmp_path: Path):
-    shape = layout(rows=400, columns=400)
-    path = tmp_path / "pixels"
-    path.write_bytes(bytes(shape.frame_bits // 8))
-
-    def words() -> Array:
-        with path.open("rb") as source:
-            return read_words(source, shape, 0, little=True, words_of_16=True)
-
-    frame = words()
-    assert str(path) in Path("/proc/self/maps").read_text(encoding="utf-8")
-    assert not frame.flags.writeable
-    del frame
-    assert str(path) not in Path("/proc/self/maps").read_text(encoding="utf-8")
-    path.write_bytes(bytes(shape.frame_bits // 8 - 1))
-    with pytest.raises(ValueError, match="buffer"):
-        words()
-
-
 @pytest.mark.parametrize(
     ("elements", "words"),
     [

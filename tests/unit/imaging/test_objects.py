@@ -136,7 +136,7 @@ def test_references_are_images_in_the_files_order_each_once(tmp_path: Path):
         ],
         ContentSequence=[item(ReferencedSOPSequence=names("2.5"))],
     )
-    assert instance.references == ("2.9", "2.1", "2.5")
+    assert tuple(instance.references) == ("2.9", "2.1", "2.5")
 
 
 def test_a_damaged_element_does_not_hide_the_references(tmp_path: Path):
@@ -154,7 +154,7 @@ def test_a_damaged_element_does_not_hide_the_references(tmp_path: Path):
     data = path.read_bytes()
     assert data.count(tag) == 1
     path.write_bytes(data.replace(tag, tag[:4] + b"S\x01"))
-    assert read_instance(path).references == ("2.2", "2.1")
+    assert tuple(read_instance(path).references) == ("2.2", "2.1")
 
 
 def test_the_study_that_a_structure_set_names_is_no_image(tmp_path: Path):
@@ -164,7 +164,7 @@ def test_the_study_that_a_structure_set_names_is_no_image(tmp_path: Path):
     instance = listed(
         tmp_path / "a.dcm", STORED + "481.3", ReferencedFrameOfReferenceSequence=[frame]
     )
-    assert instance.references == ("2.1",)
+    assert tuple(instance.references) == ("2.1",)
     assert instance.get("FrameOfReferenceUID") == "3.1"
 
 
@@ -179,7 +179,7 @@ def test_a_segmentation_of_thousands_of_frames_is_listed_quickly_and_completely(
     not_summed_up = make_seg(tmp_path / "b.dcm", frames, groups)
     for path in (summed_up, not_summed_up):
         start = time.perf_counter()
-        assert read_instance(path).references == tuple(uids)
+        assert tuple(read_instance(path).references) == tuple(uids)
         assert time.perf_counter() - start < 10  # quadratic work would take minutes
 
 

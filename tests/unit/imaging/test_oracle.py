@@ -30,7 +30,7 @@ from tests.conformance.disagreements import (
 )
 from tests.conformance.witness import Gdcm
 from tests.unit.imaging import oracle
-from tests.unit.imaging.image_files import DAMAGED, PYDICOM_FILES, images, roots, sample
+from tests.unit.imaging.image_files import CUT_SHORT, DAMAGED, PYDICOM_FILES, images, roots, sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
 
@@ -85,6 +85,15 @@ def test_a_damaged_file_is_refused_in_words(name: str):
     (path,) = (root / name for root in roots() if (root / name).exists())
     with pytest.raises(FileProblem, match=r"cut short|compressed data"):
         read_frame(path, 0)
+
+
+@pytest.mark.parametrize(("part", "whole"), CUT_SHORT.items())
+def test_of_a_file_that_is_cut_short_the_rows_that_are_there_are_shown(part: str, whole: str):
+    instance = read_instance(PYDICOM_FILES / part)
+    expected = oracle.read(PYDICOM_FILES / whole).pixel_array
+    assert 0 < instance.rows < len(expected)
+    shown = read_frame(PYDICOM_FILES / part, 0).stored
+    np.testing.assert_array_equal(shown, expected[: instance.rows])
 
 
 @pytest.mark.parametrize("name", ["MR_small_RLE.dcm", "693_J2KI.dcm", "examples_ybr_color.dcm"])

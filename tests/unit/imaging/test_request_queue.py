@@ -26,7 +26,6 @@ from app.imaging.processes.workers import Worker
 from tests.support.hang import HANG_S
 
 ENTRIES = "tests.unit.imaging.worker_entries"
-ALLOWED = ("app.", "tests.")
 numbers = itertools.count()
 
 
@@ -121,7 +120,7 @@ def test_a_worker_in_reserve_takes_nothing_else():
 
 @pytest.fixture
 def pool() -> Iterator[WorkerPool]:
-    made = WorkerPool(2, "test", stand_by=(), allowed=ALLOWED)
+    made = WorkerPool(2, "test", stand_by=())
     made.submit(f"{ENTRIES}:echo", {}).result(30)
     deadline = time.monotonic() + 60
     while made._workers[-1].pid is None and time.monotonic() < deadline:
@@ -164,7 +163,7 @@ def test_what_runs_long_and_nobody_wants_is_stopped(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_call_whose_process_was_ended_from_outside_is_made_again():
-    pool = WorkerPool(1, "test", allowed=ALLOWED)
+    pool = WorkerPool(1, "test")
     try:
         first = pool.submit(f"{ENTRIES}:pid", {}).result(30)["pid"]
         running = pool.submit(f"{ENTRIES}:note", {"name": "slow", "pause_s": 0.5})
@@ -205,7 +204,7 @@ def test_a_reserve_that_cannot_start_just_now_starts_later(monkeypatch: pytest.M
         start(worker)
 
     monkeypatch.setattr(Worker, "start", starts)
-    pool = WorkerPool(1, "test", stand_by=(), allowed=ALLOWED)
+    pool = WorkerPool(1, "test", stand_by=())
     try:
         pool.warm()
         deadline = time.monotonic() + 60

@@ -199,7 +199,8 @@ def test_what_is_open_already_is_compared_by_its_content_too(decoder: Decoder, t
             reasons = [problem.reason for problem in result.problems]
             copied = ["it is a copy of first.dcm, which is listed"] if name == "copy.dcm" else []
             assert reasons == copied
-    listed = sorted(studies.instances(), key=lambda item: item.path.name)
+    every = [item for part in studies.instances() for item in part]
+    listed = sorted(every, key=lambda item: item.path.name)
     assert [item.path.name for item in listed] == ["first.dcm", "other.dcm"]
     assert [decoder.frame(item).result(60).stored.max() for item in listed] == [0, 7]
 

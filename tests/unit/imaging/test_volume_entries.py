@@ -129,12 +129,7 @@ def described(*paths: Path) -> list[Any]:
         answers = slice_answers(slices, plain_entry(slice_request(slices)))
     except FileProblem as error:
         return [error.reason]
-    return [
-        None
-        if one is None or one.span is None
-        else (pack_of(one.frame), one.span.offset, one.span.layout)
-        for one in answers
-    ]
+    return [None if one is None else (pack_of(one[0]), one[1]) for one in answers]
 
 
 def pack_of(frame: Frame) -> Message:

@@ -29,7 +29,7 @@ from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.reading.volume_entries import frames_entry, plain_entry
 from app.imaging.space.volume_store import SliceGathering, VolumeStore, slice_answers, slice_request
-from app.imaging.space.volumes import Assembly, PlainLayout, PlainSpan, read_plain
+from app.imaging.space.volumes import Assembly, PlainLayout, read_plain
 from app.imaging.types import Frame, Instance, Plane, Series, Volume
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.stack_files import assemble, enhanced_mr
@@ -371,22 +371,20 @@ def test_a_volume_asked_for_again_after_closing_does_not_wait_for_what_is_cancel
         first.result(30)
 
 
-def span_of(path: Path, **changes: Any) -> PlainSpan:
+LAYOUT = PlainLayout(2, 3, "u2", offset=4)
+
+
+def scanned(path: Path, **changes: Any) -> Instance:
     status = path.stat()
-    values: dict[str, Any] = {
-        "size_bytes": status.st_size,
-        "mtime_ns": status.st_mtime_ns,
-        "offset": 4,
-        "layout": PlainLayout(2, 3, "u2"),
-    }
-    return PlainSpan(path, **(values | changes))
+    state: dict[str, Any] = {"size_bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+    return Instance(path, "1.2", "dicom", 2, 3, **state | changes)
 
 
 def test_pixels_are_read_from_where_they_lie(tmp_path: Path):
     path = tmp_path / "a"
     path.write_bytes(b"head" + np.arange(6, dtype="<u2").tobytes() + b"tail")
     out = np.empty((2, 3), np.uint16)
-    read_plain(span_of(path), out)
+    read_plain(scanned(path), LAYOUT, out)
     assert out.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
@@ -394,41 +392,41 @@ def test_pixels_are_read_from_where_they_lie(tmp_path: Path):
 def test_a_file_that_was_cut_short_meanwhile_is_refused(tmp_path: Path, known: bool):
     path = tmp_path / "a"
     path.write_bytes(b"head" + bytes(12))
-    span = span_of(path) if known else span_of(path, size_bytes=0, mtime_ns=0)
+    one = scanned(path) if known else scanned(path, size_bytes=0, mtime_ns=0)
     path.write_bytes(b"head" + bytes(7))
     with pytest.raises(FileProblem, match="cut short: it contains 7 of 12 bytes of pixels"):
-        read_plain(span, np.empty((2, 3), np.uint16))
+        read_plain(one, LAYOUT, np.empty((2, 3), np.uint16))
 
 
 def test_a_file_that_was_overwritten_meanwhile_is_refused(tmp_path: Path):
     path = tmp_path / "a"
     path.write_bytes(b"head" + bytes(12))
-    span = span_of(path, mtime_ns=12345)
+    one = scanned(path, mtime_ns=12345)
     with pytest.raises(FileProblem, match="changed since it was opened"):
-        read_plain(span, np.empty((2, 3), np.uint16))
+        read_plain(one, LAYOUT, np.empty((2, 3), np.uint16))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_in_a_files_place_is_refused_at_once(tmp_path: Path):
     path = tmp_path / "a"
     path.write_bytes(b"head" + bytes(12))
-    span = span_of(path)
+    one = scanned(path)
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(FileProblem, match="a device or a pipe"):
-        read_plain(span, np.empty((2, 3), np.uint16))
+        read_plain(one, LAYOUT, np.empty((2, 3), np.uint16))
 
 
 def test_a_folder_or_nothing_in_a_files_place_is_refused(tmp_path: Path):
     path = tmp_path / "a"
     path.write_bytes(b"head" + bytes(12))
-    span = span_of(path)
+    one = scanned(path)
     path.unlink()
     with pytest.raises(FileProblem, match="no such file"):
-        read_plain(span, np.empty((2, 3), np.uint16))
+        read_plain(one, LAYOUT, np.empty((2, 3), np.uint16))
     path.mkdir()
     with pytest.raises(FileProblem):
-        read_plain(span, np.empty((2, 3), np.uint16))
+        read_plain(one, LAYOUT, np.empty((2, 3), np.uint16))
 
 
 def test_both_ways_to_ask_for_slices_give_the_same(tmp_path: Path):
@@ -440,15 +438,16 @@ def test_both_ways_to_ask_for_slices_give_the_same(tmp_path: Path):
     for z, (one, other) in enumerate(zip(plain, decoded, strict=True)):
         assert one is not None
         assert other is not None
-        assert one.span is not None
-        out = np.empty(SHAPE, one.span.layout.dtype)
-        read_plain(one.span, out)
+        (frame, where), (again, pixels) = one, other
+        assert isinstance(where, PlainLayout)
+        out = np.empty(SHAPE, where.dtype)
+        read_plain(slices[z][0], where, out)
         np.testing.assert_array_equal(out, noise(z, "i2", -99, 99))
-        np.testing.assert_array_equal(out, other.pixels)
-        assert one.frame.orientation == other.frame.orientation
-        assert one.frame.orientation.position == (-5, 7.5, 2.5 * z)
-        assert one.frame.ref == other.frame.ref
-        assert one.frame.ref.sop_instance_uid == f"1.5.{z + 1}"
+        np.testing.assert_array_equal(out, pixels)
+        assert frame.orientation == again.orientation
+        assert frame.orientation.position == (-5, 7.5, 2.5 * z)
+        assert frame.ref == again.ref
+        assert frame.ref.sop_instance_uid == f"1.5.{z + 1}"
 
 
 def instance_of(path: Path) -> Instance:

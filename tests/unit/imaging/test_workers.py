@@ -25,7 +25,6 @@ from tests.faults.host import resident
 from tests.support.hang import HANG_S
 
 ENTRIES = "tests.unit.imaging.worker_entries"
-ALLOWED = ("app.", "tests.")
 
 
 class Token:
@@ -50,14 +49,9 @@ class Token:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    made = Worker("test", allowed=ALLOWED)
+    made = Worker("test")
     yield made
     made.close()
-
-
-def shared_segments() -> set[str]:
-    folder = Path("/dev/shm")
-    return {path.name for path in folder.glob("sl*")} if folder.is_dir() else set()
 
 
 def call(worker: Worker, name: str, payload: dict[str, Any] | None = None, **options: Any) -> Any:
@@ -96,11 +90,9 @@ def test_values_and_arrays_come_back_as_they_were_sent(worker: Worker):
     assert not back["large"].flags.writeable
 
 
-def test_a_huge_array_travels_both_ways_and_leaves_no_shared_memory(worker: Worker):
-    before = shared_segments()
+def test_a_huge_array_travels_both_ways(worker: Worker):
     array = np.random.default_rng(1).integers(0, 255, (64, 1024, 1024), np.uint8)
     np.testing.assert_array_equal(call(worker, "echo", {"array": array})["array"], array)
-    assert shared_segments() <= before
 
 
 def test_what_cannot_be_sent_is_refused_by_name(worker: Worker):
@@ -109,11 +101,10 @@ def test_what_cannot_be_sent_is_refused_by_name(worker: Worker):
     assert call(worker, "echo", {"a": 1}) == {"a": 1}
 
 
-def test_a_result_that_cannot_be_sent_is_an_error_and_leaves_no_shared_memory(worker: Worker):
+def test_a_result_that_cannot_be_sent_is_an_error(worker: Worker):
     with pytest.raises(SightlineError) as caught:
         call(worker, "hang_holding_a_large_array", {"size": 10_000_000})
     assert "cannot be sent" in caught.value.detail
-    assert not shared_segments()
 
 
 def test_a_crash_is_told_in_plain_words_and_the_next_call_works(worker: Worker):
@@ -147,11 +138,9 @@ def test_what_ends_the_process_that_was_started_for_it_is_not_called_again(
     assert log.read_text() == "once\n" * 3, "a warm process, and one more"
 
 
-def test_a_crash_during_a_large_transfer_leaves_no_shared_memory(worker: Worker):
+def test_a_crash_during_a_large_transfer_is_told(worker: Worker):
     with pytest.raises(WorkerDied):
         call(worker, "abort", {"array": np.zeros(10_000_000, np.uint8)})
-    worker.close()
-    assert not shared_segments()
 
 
 BROKEN = [
@@ -263,7 +252,7 @@ def test_any_other_error_keeps_its_traceback_and_the_process(worker: Worker, ent
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux enforces RLIMIT_AS")
 def test_more_memory_than_allowed_is_an_error_and_the_process_is_replaced():
-    worker = Worker("test", allowed=ALLOWED, memory_limit_bytes=1024**3)
+    worker = Worker("test", memory_limit_bytes=1024**3)
     try:
         first = call(worker, "pid")["pid"]
         with pytest.raises(WorkerDied, match="memory"):
@@ -271,13 +260,6 @@ def test_more_memory_than_allowed_is_an_error_and_the_process_is_replaced():
         assert call(worker, "pid")["pid"] != first
     finally:
         worker.close()
-
-
-def test_only_functions_below_allowed_modules_are_called():
-    worker = Worker("test")
-    for entry in ("os:abort", f"{ENTRIES}:echo", "app.errors", "application:x", "app.x:y.z"):
-        with pytest.raises(ValueError, match="may not be called"):
-            worker.call(entry, {}, timeout_s=1)
 
 
 def test_a_worker_starts_light_and_less_urgent(worker: Worker):
@@ -291,7 +273,7 @@ def test_a_worker_starts_light_and_less_urgent(worker: Worker):
 
 
 def test_the_environment_is_set_before_anything_is_imported():
-    worker = Worker("test", allowed=ALLOWED, env={"SIGHTLINE_TEST": "yes"})
+    worker = Worker("test", env={"SIGHTLINE_TEST": "yes"})
     try:
         assert call(worker, "environment", {"name": "SIGHTLINE_TEST"})["value"] == "yes"
         assert call(worker, "environment", {"name": "OMP_NUM_THREADS"})["value"] == "1"
@@ -301,7 +283,7 @@ def test_the_environment_is_set_before_anything_is_imported():
 
 
 def test_closing_ends_a_running_call():
-    worker = Worker("test", allowed=ALLOWED)
+    worker = Worker("test")
     call(worker, "pid")
     threading.Timer(0.2, worker.close).start()
     with pytest.raises(Cancelled):
@@ -330,11 +312,11 @@ APP = textwrap.dedent(
     from app.imaging.processes.worker_pool import WorkerPool
 
     if __name__ == "__main__":
-        worker = Worker("test", allowed=("tests.",))
+        worker = Worker("test")
         entries = "tests.unit.imaging.worker_entries"
         print(worker.call(entries + ":pid", {}, timeout_s=30)["pid"], flush=True)
         worker.call(entries + ":chatter", {}, timeout_s=30)
-        pool = WorkerPool(1, allowed=("tests.",))
+        pool = WorkerPool(1)
         pool.submit(entries + ":hang", {})
         threading.Thread(
             target=worker.call, args=(entries + ":hang", {}), kwargs={"timeout_s": 100}, daemon=True
@@ -376,7 +358,7 @@ def test_the_app_leaves_at_once_and_its_workers_with_it(how: str, tmp_path: Path
 
 
 def test_a_pool_serves_the_most_urgent_first_and_drops_what_was_cancelled():
-    pool = WorkerPool(1, "test", allowed=ALLOWED)
+    pool = WorkerPool(1, "test")
     try:
         entry = f"{ENTRIES}:note"
         blocker = pool.submit(entry, {"name": "blocker", "pause_s": 0.5})
@@ -403,7 +385,7 @@ def test_a_pool_serves_the_most_urgent_first_and_drops_what_was_cancelled():
 
 
 def test_a_pool_goes_on_after_a_crash_and_cancels_what_waits_when_closed():
-    pool = WorkerPool(1, "test", allowed=ALLOWED)
+    pool = WorkerPool(1, "test")
     crash = pool.submit(f"{ENTRIES}:abort", {})
     with pytest.raises(WorkerDied):
         crash.result(20)
@@ -420,7 +402,7 @@ def test_a_pool_goes_on_after_a_crash_and_cancels_what_waits_when_closed():
 
 def test_a_token_that_outlives_its_requests_does_not_keep_their_answers():
     """A scan of 100,000 files asks thousands of times with one token."""
-    pool = WorkerPool(1, "test", allowed=ALLOWED)
+    pool = WorkerPool(1, "test")
     token = Token()
     try:
         future = pool.submit(f"{ENTRIES}:echo", {"text": "x"}, cancel=token)
@@ -437,7 +419,7 @@ def test_a_request_does_not_wait_for_a_process_that_is_slow_to_start(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """On a busy machine a process takes seconds: the others do the work meanwhile."""
-    pool = WorkerPool(2, "test", allowed=ALLOWED)
+    pool = WorkerPool(2, "test")
     may_start = threading.Event()
     slow: list[Worker] = []
     start, lock = Worker.start, threading.Lock()

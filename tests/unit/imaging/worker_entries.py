@@ -90,27 +90,6 @@ def chatter(payload: Payload) -> Payload:
     return {}
 
 
-def frame_of_a_file_that_is_cut(payload: Payload) -> Payload:
-    """As `frame_entry`, but the file loses its end while its pixels are mapped."""
-    from app.imaging.reading import dicom_image, image_entries
-
-    real = dicom_image.pixel_sha256
-
-    def cut(stored: Any) -> str:
-        if payload["when"] == "hashed":
-            os.truncate(payload["path"], 4096)
-            return real(stored)
-        digest = real(stored)
-        os.truncate(payload["path"], 4096)
-        return digest
-
-    dicom_image.pixel_sha256 = cut
-    try:
-        return image_entries.frame_entry(payload)
-    finally:
-        dicom_image.pixel_sha256 = real
-
-
 def speak(payload: Payload) -> Payload:
     """What a file that took the process over may say: raw bytes on the pipe, some of them late."""
     links = {int(one.name): os.path.realpath(one) for one in Path("/proc/self/fd").iterdir()}

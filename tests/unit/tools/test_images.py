@@ -78,6 +78,15 @@ def test_a_path_that_is_neither_open_nor_made_here_is_refused_and_says_no_more(
     assert caught.value.text == "that names no image of this run. Use one of: image-1."
 
 
+def test_no_tool_gets_an_image_that_is_cut_short(bench: Bench):
+    path = write_dicom(bench.folder / "cut.dcm", gradient())
+    path.write_bytes(path.read_bytes()[: -gradient().nbytes // 3])
+    bench.open(path)
+    assert bench.images.names() == ()
+    with pytest.raises(ToolRetry, match="cut short, and tools are run on whole images only"):
+        bench.images.resolve("image-1")
+
+
 def test_without_any_image_it_says_so(bench: Bench):
     with pytest.raises(ToolRetry, match="No image is open"):
         bench.images.resolve("image-1")
