@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__, log, paths
-from app.errors import SightlineError, UsageError, printable, unexpected
+from app.errors import SightlineError, UsageError, is_memory_text, printable, unexpected
 from app.imaging.types import Plane, Window
 
 _EPILOG = """\
@@ -68,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         subject = printable(f"{error.filename}: ") if error.filename else ""
         print(f"sightline: {subject}{error.strerror or error}", file=sys.stderr)
         return 1
-    except MemoryError as error:
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not is_memory_text(str(error)):
+            raise
         print(f"sightline: {unexpected(error).text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import errno
+import re
+
+_NO_MEMORY = re.compile(
+    r"can't start new thread|failed to map segment|cannot allocate memory", re.IGNORECASE
+)
+"""Too little memory, as threads, the loader of libraries and the C library word it."""
 
 
 class SightlineError(Exception):
@@ -53,9 +59,14 @@ class Cancelled(Exception):
     """Raised when the user cancels work; not reported as a failure."""
 
 
+def is_memory_text(text: str) -> bool:
+    """Return True if an error's text, of whatever type the error is, says that memory ran out."""
+    return bool(_NO_MEMORY.search(text))
+
+
 def unexpected(error: BaseException) -> SightlineError:
     """Return what the user is told of an error of Python or of a library."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or is_memory_text(str(error)):
         remedy = "Close other programs, or open fewer and smaller images; then try again."
         return SightlineError("This computer has too little free memory for it", remedy=remedy)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from app import cli, log
 from app.cli import main
 from app.errors import FileProblem, SightlineError, unexpected
 from app.headless.render import write_png
+from app.imaging.processes import worker_process
 from app.imaging.processes.futures import as_file_problem
 from app.imaging.types import ImageRef
 from app.tools import picture_sources
@@ -153,6 +155,30 @@ def test_too_little_memory_and_a_full_disk_have_texts_of_their_own(
     told = capsys.readouterr().err
     assert told.startswith("sightline: This computer has too little free memory")
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("can't start new thread"),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+    ],
+)
+def test_too_little_memory_is_told_whatever_the_errors_type(
+    error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    assert "free memory" in unexpected(error).reason
+    detail = "".join(traceback.format_exception(error))
+    rebuilt = worker_process._rebuild({"type": type(error).__name__, "detail": detail})
+    assert "free memory" in str(rebuilt)
+
+    def hungry(_arguments: list[str]) -> int:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setitem(cli._COMMANDS, "tools", hungry)
+    assert main(["tools"]) == 1
+    assert "free memory" in capsys.readouterr().err
 
 
 def test_a_background_task_without_memory_says_so(

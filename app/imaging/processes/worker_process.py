@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
 
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, SightlineError, is_memory_text, unexpected
 from app.imaging.processes import wire
 from app.imaging.processes.confinement import ADDED
 from app.imaging.processes.worker_main import WorkerConfig, run
@@ -264,6 +264,9 @@ def _rebuild(message: Mapping[str, Any]) -> Exception:
     kind = {cls.__name__: cls for cls in _own_errors(SightlineError)}.get(name)
     if kind is not None:
         return kind(texts.pop("reason"), **texts)
+    if is_memory_text(texts["detail"]):
+        told = unexpected(MemoryError())
+        return SightlineError(told.reason, remedy=told.remedy, detail=texts["detail"])
     return SightlineError(f"an unexpected error ({name})", detail=texts["detail"])
 
 
