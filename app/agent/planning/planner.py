@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
-from app.agent.planning.clause_scope import AND, viewer_help
+from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     ask_if_unclear,
@@ -80,7 +80,7 @@ class Planner:
             images=which.ids,
             unclear_image=which.unclear,
             may_concern_other_images=may_concern_another_image(text),
-            viewer=viewer,
+            viewer=viewer if viewer.startswith(CANNOT) else "",
             plan=plan,
         )
 
