@@ -309,7 +309,7 @@ _ACQUISITION = (
         ),
     ),
     ("ProtocolName", phrases("which|what protocol, protocol name, welches protokoll")),
-    ("Manufacturer", phrases("manufacturer, which|what scanner, hersteller")),
+    ("Manufacturer", phrases("manufacturer, scanner, hersteller")),
 )
 """Attributes of how the image was made, each with the words that ask for it."""
 _HEADER = "Header"  # the target of a question for all attributes
@@ -318,6 +318,7 @@ _TARGETS = (
         _HEADER,
         phrases("meta*, attribut*, tag, tags, header*, dicom*, kopfdaten, bit*, photometric*"),
     ),
+    (_HEADER, ("monochrom*",)),
     (
         "PatientAge",
         phrases(
@@ -337,7 +338,9 @@ _TARGETS = (
     ),
     (
         "SliceThickness",
-        phrases("slice thickness, thick slices, voxel*, schichtdicke, dick .. schichten|schicht"),
+        phrases(
+            "slice thickness, thick .. slices, voxel*, schichtdicke, dick .. schichten|schicht"
+        ),
     ),
     *_ACQUISITION,
     (
@@ -345,7 +348,8 @@ _TARGETS = (
         phrases(
             """
             spacing, pixelspacing, pixel size, mm per pixel, pixelabstand*, pixelgroesse*,
-            voxel size, voxelgroesse, pixel .. mm|millimet*, mm|millimet* .. pixel
+            voxel size, voxelgroesse, pixel .. mm|millimet*, mm|millimet* .. pixel, resolution,
+            aufloesung
             """
         ),
     ),
@@ -355,12 +359,12 @@ _TARGETS = (
             """
             matrix, image size, size of image, image dimensions, dimensions, rows, columns,
             how many pixels, number of pixels, how large|big .. image, bildmatrix, bildgroesse,
-            resolution, aufloesung
+            wie gross .. bild, resolution, aufloesung
             """
         ),
     ),
     ("NumberOfFrames", phrases("how many|number of frames, wie viele frames")),
-    ("Modality", phrases("modality, modalitaet, which machine, what machine, welches geraet")),
+    ("Modality", phrases("modality, modalitaet, machine, geraet")),
     (
         "ViewPosition",
         phrases(
@@ -373,7 +377,10 @@ _TARGETS = (
     ),
     ("BodyPartExamined", phrases("body part, koerperteil")),
     ("SliceNumber", phrases("slice|frame|schicht 0")),
-    ("WindowCenter", phrases("window, windowing, what|which level, wl, ww, fenster*")),
+    (
+        "WindowCenter",
+        phrases("window, windowing, what|which level, wl*, ww*, w0, fenster*, gefenstert"),
+    ),
 )
 """The attributes that a question asks for, each with the words for it."""
 _METADATA_ALONE = phrases("projection, exposure, patient position, view")

@@ -264,6 +264,7 @@ def facts(question: str) -> list[str]:
     ("question", "said"),
     [
         ("what is the slice thickness?", "**Slice thickness:** 5.0 mm."),
+        ("how thick are these slices?", "**Slice thickness:** 5.0 mm."),
         ("Wie dick sind die Schichten?", "**Slice thickness:** 5.0 mm."),
         ("how old is the patient?", "**Age of the patient:** 63 years, at the time of the study."),
         ("Wie alt ist der Patient?", "**Age of the patient:** 63 years"),
@@ -307,6 +308,13 @@ def test_facts_of_the_header_are_answered_first(question: str, said: str):
         (
             "What is the voxel size?",
             ["**Slice thickness:** 5.0 mm.", "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns)."],
+        ),
+        (
+            "in plane resolution?",
+            [
+                "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns).",
+                "**Matrix:** 256 x 512 pixels (columns x rows).",
+            ],
         ),
         (
             "kVp and mAs?",
@@ -443,6 +451,7 @@ def test_tools_get_the_open_image_where_the_question_only_converts_it_as_well():
         ("patient id?", "**Ctrl+2**"),
         ("when was the patient born?", "**Ctrl+2**"),
         ("how many slices?", "at the top right of the image"),
+        ("which slice am I on?", "at the top right of the image"),
         ("which slice is this?", "at the top right of the image"),
     ],
 )
