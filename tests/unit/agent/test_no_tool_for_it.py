@@ -452,6 +452,8 @@ def test_tools_get_the_open_image_where_the_question_only_converts_it_as_well():
         ("when was the patient born?", "**Ctrl+2**"),
         ("how many slices?", "at the top right of the image"),
         ("which slice am I on?", "at the top right of the image"),
+        ("save as dicom", "as PNG only"),
+        ("export it as JPEG please", "as PNG only"),
         ("which slice is this?", "at the top right of the image"),
     ],
 )
