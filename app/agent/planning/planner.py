@@ -70,7 +70,8 @@ class Planner:
         viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
-            plan = Reply(viewer, certain=whole) if viewer else NoRule(no_rule_text())
+            told = viewer if whole else f"{viewer} If you asked for more, ask for it on its own."
+            plan = Reply(told, certain=whole) if viewer else NoRule(no_rule_text())
         elif viewer and isinstance(plan, ToolPlan):
             plan = replace(plan, notes=(*plan.notes, viewer))
         return replace(

@@ -140,6 +140,16 @@ def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(questi
     assert intent.wanted
 
 
+def test_what_is_asked_beside_a_request_to_the_viewer_is_not_passed_over_in_silence():
+    more = "If you asked for more, ask for it on its own."
+    both = read("hide the heart and segment the lungs").plan
+    assert isinstance(both, Reply)
+    assert both.text.endswith(more)
+    alone = read("hide the heart").plan
+    assert isinstance(alone, Reply)
+    assert more not in alone.text
+
+
 @pytest.mark.parametrize(
     "question",
     [
