@@ -176,6 +176,11 @@ class Viewport:
         """Whether the shown frame's file has no window, so that an automatic one is used."""
         return self._decoded is not None and has_automatic_window(self._decoded)
 
+    @property
+    def acquired_window(self) -> Window | None:
+        """The window that the shown image has, except one that its own file gives; then None."""
+        return self.display.window or (self.automatic if self.needs_automatic else None)
+
     def set_automatic(self, window: Window | None) -> None:
         """Set the window of frames whose file has none; None for each frame's own automatic one."""
         if window == self.automatic:

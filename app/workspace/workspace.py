@@ -269,7 +269,7 @@ class Workspace:
             display, marks = self.viewport.display, drawn.get(shown.sop_instance_uid, ())
             found = self.studies.place_of(shown)
             place = (found[1] + 1, len(found[0].instances)) if found else (0, 0)
-            window, invert = display.window, display.invert
+            window, invert = self.viewport.acquired_window, display.invert
             images.append(OpenImage("image-1", shown, index, window, invert, marks, place))
         rest = (item for item in self._images() if item is not shown)
         for item in islice(rest, MOST_IMAGES - len(images)):

@@ -84,11 +84,13 @@ def _head(results: Sequence[Message], skipped: Sequence[Skipped], topics: Collec
     if not results and not skipped:
         return "No tool has run in this conversation yet."
     if not results:
-        return "None of the tools that this needs could run."
+        return "No result: none of the tools that this needs could run."
     if "summary" in topics and not skipped:
         return "From the results earlier in this conversation:"
     good, total = sum(message.ok for message in results), len(results) + len(skipped)
-    return f"{good or 'None'} of {total} steps gave a result." if good < total > 1 else ""
+    if not good and total == 1:
+        return "No result."
+    return f"{good or 'None'} of {total} steps gave a result." if good < total else ""
 
 
 def name_of_tool(tool: str, plans: Plans) -> str:

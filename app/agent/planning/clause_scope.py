@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from app.agent.planning.out_of_scope import (
+    ALONE,
     ELSEWHERE,
     ERRANDS,
     EXPORTS,
@@ -60,6 +61,7 @@ _TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "brief
 _STATES = frozenset(_STATES_TEXT.split())
 _LIGHT = DETERMINERS | question_words("light")
 AND = frozenset(("and", "then", "und", "dann"))
+CANNOT = "I cannot work the viewer."
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # How many words before a quotation may hold the verb that reports it.
@@ -124,7 +126,7 @@ def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
         with contextlib.suppress(KeyError):
             return " ".join(KNOWN.get(line, line).format_map(note or {}) for line in said)
         return " ".join(said)
-    return f"I cannot work the viewer. {' '.join(said)}"
+    return f"{CANNOT} {' '.join(said)}"
 
 
 def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
@@ -132,9 +134,19 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
 
     `Match.owner` names the keys.
     """
-    exported = {tokens[match.first].clause for match in EXPORTS.find(tokens)}
-    found: list[Match] = []
-    for match in REQUESTS.find(tokens):
+    exports = {match.first for match in EXPORTS.find(tokens)}
+    exported = {tokens[place].clause for place in exports}
+    requests = REQUESTS.find(tokens)
+    # "Remove the lung outline" is about the outline, where the words end, and not about the lung.
+    reach: dict[int, int] = {}
+    for match in requests:
+        reach[match.first] = max(reach.get(match.first, 0), *match.positions)
+    found = [
+        match
+        for match in ALONE.find(tokens)
+        if all(n in match.positions or carries_no_meaning(word) for n, word in enumerate(tokens))
+    ]
+    for match in requests:
         clause, lead = tokens[match.first].clause, list[Token]()
         for token in tokens[: match.first]:
             if token.clause == clause:
@@ -142,7 +154,9 @@ def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
         # "Herz ausblenden", but not "does it make the heart larger".
         last = match.first + 1
         ends = len(match.positions) == 1 and (last == len(tokens) or tokens[last].clause != clause)
-        if clause not in exported and (ends or all(map(carries_no_meaning, lead))):
+        free = clause not in exported or bool(match.positions & exports)
+        asked = free and reach[match.first] in match.positions
+        if asked and (ends or all(map(carries_no_meaning, lead))):
             found.append(match)
     return found
 

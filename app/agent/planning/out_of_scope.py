@@ -82,6 +82,10 @@ def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
 _VIEWER = tomllib.loads((resources_dir() / "words" / "viewer.toml").read_text("utf-8"))["lines"]
 REQUESTS = Vocabulary((line["says"], entry) for line in _VIEWER for entry in phrases(line["words"]))
 """Words of requests to the viewer; the owner of each is the sentence that answers it."""
+ALONE = Vocabulary(
+    (line["says"], entry) for line in _VIEWER for entry in phrases(line.get("alone", ""))
+)
+"""Words that are such a request if nothing else is asked: "bone window"."""
 FACTS = frozenset(line["says"] for line in _VIEWER if line.get("fact"))
 """Of these sentences, those that say where the viewer shows what the assistant is not given."""
 KNOWN = {line["says"]: line["known"] for line in _VIEWER if "known" in line}

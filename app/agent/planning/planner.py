@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
-from app.agent.planning.clause_scope import AND, viewer_help
+from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     ask_if_unclear,
@@ -70,7 +70,8 @@ class Planner:
         viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
-            plan = Reply(viewer, certain=whole) if viewer else NoRule(no_rule_text())
+            told = viewer if whole else f"{viewer} If you asked for more, ask for it on its own."
+            plan = Reply(told, certain=whole) if viewer else NoRule(no_rule_text())
         elif viewer and isinstance(plan, ToolPlan):
             plan = replace(plan, notes=(*plan.notes, viewer))
         return replace(
@@ -80,7 +81,7 @@ class Planner:
             images=which.ids,
             unclear_image=which.unclear,
             may_concern_other_images=may_concern_another_image(text),
-            viewer=viewer,
+            viewer=viewer if viewer.startswith(CANNOT) else "",
             plan=plan,
         )
 

@@ -225,5 +225,6 @@ TARGETS = (
         """),
     ),
     ("volume", ("volume", "capacity")),
+    ("unscored", (*BEYOND_LABELS, *phrases(_LISTS["UNSCORED"]))),
 )
 """What the wordings of results distinguish: the classifier's labels, and what no tool finds."""

@@ -16,6 +16,7 @@ from app.tools.chest.contradictions import (
     REPORT,
     SEGMENTATION,
 )
+from app.tools.chest.plan_words import LABELS
 from app.tools.result_wording import (
     AnswerContext,
     Data,
@@ -27,6 +28,7 @@ from app.tools.result_wording import (
     scores_of,
 )
 
+_LABELS = frozenset(item.value for item in LABELS)
 _NOTE = "Unchecked text by a model; fluent wording does not make it right."
 
 
@@ -139,7 +141,7 @@ def _report(output: Data, metadata: Data) -> list[Sentence]:
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]
     if marked := len(metadata.get("located") or ()):
-        lines.append(Sentence(f"{marked} of its sentences are marked by boxes on the image."))
+        lines.append(Sentence(f"Sentences that boxes on the image mark: {marked}."))
     note = "Draft by a model, unchecked."
     return [*lines, Sentence(note, cites=False)] if lines else []
 
@@ -216,7 +218,8 @@ def _widths(output: Data) -> str:
 
 
 def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    scores = dict(sorted(scores_of(output).items(), key=lambda item: -item[1]))
+    found = {label: score for label, score in scores_of(output).items() if label in _LABELS}
+    scores = dict(sorted(found.items(), key=lambda item: -item[1]))
     if not scores:
         return []
     note = Sentence("Scores are neither probabilities nor diagnoses.", cites=False)
@@ -265,6 +268,8 @@ def unanswered(answer: AnswerContext) -> list[str]:
     lines: list[str] = []
     if disease and CLASSIFIER in answer.ran:
         lines.append("Which disease it is: scores and outlines do not decide that.")
+        if "unscored" in answer.targets:
+            lines.append("A finding that you named: none of the scores is for it.")
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
     if disease and "part" in answer.targets and "where" not in answer.kinds and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")

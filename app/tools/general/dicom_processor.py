@@ -27,6 +27,7 @@ _LIMIT = 1e9
 _ACQUISITION = (
     *("SpacingBetweenSlices", "KVP", "CTDIvol", "ContrastBolusAgent"),
     *("MagneticFieldStrength", "ScanningSequence", "EchoTime", "RepetitionTime", "InversionTime"),
+    *("XRayTubeCurrent", "ExposureTime", "Exposure", "ConvolutionKernel", "GantryDetectorTilt"),
     *("FlipAngle", "SeriesDescription", "ProtocolName", "Manufacturer", "ManufacturerModelName"),
 )
 """Attributes of how the image was made, returned as the file has them, if it has them."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from app.paths import shipped_table
 from app.tools.pack_plan import (
     Accepts,
     Feed,
@@ -15,7 +20,15 @@ from app.tools.pack_plan import (
     ValueWords,
     phrases,
 )
-from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
+from app.tools.result_wording import (
+    AnswerContext,
+    Data,
+    ResultWording,
+    Sentence,
+    cited,
+    number,
+    one_line,
+)
 
 _FILE_LINES = (
     ("Modality", "BodyPartExamined", "ViewPosition"),
@@ -35,73 +48,38 @@ def _file(output: Data, metadata: Data) -> list[Sentence]:
         why = one_line(str(metadata.get("PixelSpacingNote") or ""))
         lines.append(f"Pixel spacing unknown{f': {why}' if why else ''}.")
     if metadata.get("WindowAsked"):
-        lines.append(
-            "Converted to a PNG with this window. The image in the viewer keeps its own: choose "
-            "another under Window in the toolbar, or drag on the image."
-        )
+        lines.append(f"Converted to a PNG with this window. {_KEPT}")
     elif output.get("image_path"):
         lines.append("Converted to a PNG of what the viewer shows.")
     rest = Sentence("The whole header is listed under Attributes (Ctrl+2).", cites=False)
     return [*cited(lines), rest] if lines else []
 
 
-_FACTS = {
-    "PatientAge": "Age of the patient",
-    "PatientSex": "Sex of the patient",
-    "StudyDate": "Study date",
-    "SliceThickness": "Slice thickness",
-    "SpacingBetweenSlices": "Spacing between slices",
-    "ContrastBolusAgent": "Contrast agent",
-    "KVP": "Tube voltage",
-    "CTDIvol": "Dose (CTDIvol)",
-    "MagneticFieldStrength": "Field strength",
-    "ScanningSequence": "Sequence",
-    "EchoTime": "Echo time",
-    "RepetitionTime": "Repetition time",
-    "InversionTime": "Inversion time",
-    "FlipAngle": "Flip angle",
-    "SeriesDescription": "Series description",
-    "ProtocolName": "Protocol",
-    "Manufacturer": "Manufacturer",
-    "PixelSpacing": "Pixel spacing",
-    "Rows": "Matrix",
-    "NumberOfFrames": "Frames in this file",
-    "Modality": "Modality",
-    "ViewPosition": "View",
-    "BodyPartExamined": "Body part",
-    "WindowCenter": "Window",
-}
-"""What a question may ask of the header, by the key in the metadata that answers it."""
+_KEPT = (
+    "The image in the viewer keeps its own: choose another under Window in the toolbar, or drag on "
+    "the image."
+)
+_NOT_READ = "I do not read this from the file. All that it says is under Attributes (Ctrl+2)."
 
-_UNITS = {
-    **dict.fromkeys(("SliceThickness", "SpacingBetweenSlices"), "mm"),
-    **dict.fromkeys(("EchoTime", "RepetitionTime", "InversionTime"), "ms"),
-    "KVP": "kV",
-    "CTDIvol": "mGy",
-    "MagneticFieldStrength": "T",
-    "FlipAngle": "degrees",
-}
-"""Units of the attributes (PS3.3 C.7.6.2, C.8.2.1, C.8.3.1)."""
-
-_SEQUENCES = {
-    "SE": "spin echo",
-    "IR": "inversion recovery",
-    "GR": "gradient recalled",
-    "EP": "echo planar",
-    "RM": "research mode",
-}
-"""Defined terms of Scanning Sequence (PS3.3 C.8.3.1)."""
-
+_FACTS: dict[str, str] = shipped_table("header_facts", "names")
+_UNITS: dict[str, str] = shipped_table("header_facts", "units")
+_SEQUENCES: dict[str, str] = shipped_table("header_facts", "sequences")
 _AGE_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days"}
 
 
 def _facts(data: Data, targets: frozenset[str]) -> list[list[Sentence]]:
-    """Return a line for each attribute that the question asks for."""
-    return [
-        [Sentence(f"**{name}:** {_fact(key, data)}.")]
-        for key, name in _FACTS.items()
-        if key in targets
+    """Return a line for each attribute that the question asks for, or one that says it has none.
+
+    The list is empty for a question for all of them.
+    """
+    told = {"WindowCenter"} if data.get("WindowAsked") else set[str]()
+    asked = targets - told
+    found = [
+        [Sentence(f"**{_FACTS[key]}:** {_fact(key, data)}.")] for key in _FACTS if key in asked
     ]
+    if told:
+        return [[Sentence(f"A PNG with {_fact('WindowCenter', data)} was made. {_KEPT}")], *found]
+    return found if found or _HEADER in targets else [[Sentence(_NOT_READ, cites=False)]]
 
 
 def _fact(key: str, data: Data) -> str:
@@ -129,10 +107,28 @@ def _fact(key: str, data: Data) -> str:
             return f"{text} mm (rows x columns){f', {one_line(str(note))}' if note else ''}"
         case "Rows":
             return f"{data.get('Columns')} x {value} pixels (columns x rows)"
+        case "ImageOrientation":
+            return _plane(value or ())
         case "WindowCenter":
             return f"centre {text}, width {_compact(data.get('WindowWidth'))}"
         case _:
+            if re.fullmatch(r"[+-]?\d+\.\d{5,}", text):
+                text = f"{float(text):.5g}"
             return f"{text} {_UNITS.get(key, '')}".strip()
+
+
+def _unanswered(told: AnswerContext) -> list[str]:
+    if "SliceNumber" not in told.targets or not told.ran:
+        return []
+    return ["A slice by its number: the shown one was used. Go to that slice, then ask again."]
+
+
+def _plane(cosines: Sequence[float]) -> str:
+    """Return the plane nearest to that of the direction cosines, with the tilt against it."""
+    normal = [abs(part) for part in np.cross(cosines[:3], cosines[3:])]
+    tilt = math.degrees(math.acos(min(1.0, max(normal))))
+    plane = ("sagittal", "coronal", "axial")[normal.index(max(normal))]
+    return f"{plane}, tilted by {tilt:.0f} degrees" if tilt >= 1 else plane
 
 
 def _shown(output: Data, metadata: Data) -> list[Sentence]:
@@ -272,6 +268,18 @@ _ACQUISITION = (
         ),
     ),
     ("KVP", phrases("kvp, kv, tube voltage, roehrenspannung")),
+    (
+        "XRayTubeCurrent",
+        phrases("tube current, kv|kvp .. ma|mas, ma|mas .. kv|kvp|time, roehrenstrom"),
+    ),
+    ("ExposureTime", phrases("exposure|rotation time, kv|kvp .. mas, mas .. kv|kvp")),
+    ("Exposure", phrases("kv|kvp .. mas, mas .. kv|kvp")),
+    ("ConvolutionKernel", phrases("kernel, reconstruction filter|algorithm, faltungskern")),
+    ("GantryDetectorTilt", phrases("gantry tilt|angle, gantrykippung")),
+    (
+        "ImageOrientation",
+        phrases("which|what plane, is it|this axial|coronal|sagittal, schnittebene"),
+    ),
     ("CTDIvol", phrases("ctdi*, radiation dose, ct dose, dose index, strahlendosis")),
     (
         "MagneticFieldStrength",
@@ -300,10 +308,16 @@ _ACQUISITION = (
         ),
     ),
     ("ProtocolName", phrases("which|what protocol, protocol name, welches protokoll")),
-    ("Manufacturer", phrases("manufacturer, which|what scanner, hersteller")),
+    ("Manufacturer", phrases("manufacturer, scanner, hersteller")),
 )
 """Attributes of how the image was made, each with the words that ask for it."""
+_HEADER = "Header"  # the target of a question for all attributes
 _TARGETS = (
+    (
+        _HEADER,
+        phrases("meta*, attribut*, tag, tags, header*, dicom*, kopfdaten, bit*, photometric*"),
+    ),
+    (_HEADER, ("monochrom*",)),
     (
         "PatientAge",
         phrases(
@@ -323,7 +337,9 @@ _TARGETS = (
     ),
     (
         "SliceThickness",
-        phrases("slice thickness, thick slices, schichtdicke, dick .. schichten|schicht"),
+        phrases(
+            "slice thickness, thick .. slices, voxel*, schichtdicke, dick .. schichten|schicht"
+        ),
     ),
     *_ACQUISITION,
     (
@@ -331,7 +347,8 @@ _TARGETS = (
         phrases(
             """
             spacing, pixelspacing, pixel size, mm per pixel, pixelabstand*, pixelgroesse*,
-            voxel size, voxelgroesse
+            voxel size, voxelgroesse, pixel .. mm|millimet*, mm|millimet* .. pixel, resolution,
+            aufloesung
             """
         ),
     ),
@@ -341,12 +358,12 @@ _TARGETS = (
             """
             matrix, image size, size of image, image dimensions, dimensions, rows, columns,
             how many pixels, number of pixels, how large|big .. image, bildmatrix, bildgroesse,
-            resolution, aufloesung
+            wie gross .. bild, resolution, aufloesung
             """
         ),
     ),
     ("NumberOfFrames", phrases("how many|number of frames, wie viele frames")),
-    ("Modality", phrases("modality, modalitaet, which machine, what machine, welches geraet")),
+    ("Modality", phrases("modality, modalitaet, machine, geraet")),
     (
         "ViewPosition",
         phrases(
@@ -358,9 +375,10 @@ _TARGETS = (
         ),
     ),
     ("BodyPartExamined", phrases("body part, koerperteil")),
+    ("SliceNumber", phrases("slice|frame|schicht 0")),
     (
         "WindowCenter",
-        phrases("what|which window|level|windowing, window level|width|center|centre, fensterung"),
+        phrases("window, windowing, what|which level, wl*, ww*, w0, fenster*, gefenstert"),
     ),
 )
 """The attributes that a question asks for, each with the words for it."""
@@ -373,6 +391,8 @@ _WHAT = phrases(
     was ist das, was sehe ich, was fuer ein bild
     """
 )
+_PART_OF_IMAGE = ("spot|thing|line|shadow|opacity|density|area|bump|structure|region",)
+"""Words by which "what is this" asks about a part of the image and not about the file."""
 _CONVERT = phrases(
     """
     convert*, conversion, export .. png, save .. png, as png, to png, into png, konvertier*,
@@ -519,7 +539,7 @@ PLAN = PackPlan(
             certain=True,
         ),
         QuestionKind("metadata_alone", _METADATA_ALONE, tools=(_DICOM,), alone=True),
-        QuestionKind("what", _WHAT, tools=(_DICOM,)),
+        QuestionKind("what", _WHAT, tools=(_DICOM,), unless=_PART_OF_IMAGE),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
         QuestionKind("show", _PICTURE, tools=(_SHOW,), alone=True),
         QuestionKind("recolour", _RECOLOUR, tools=(_SHOW,), unless=_OF_THE_WINDOW),
@@ -580,6 +600,7 @@ PLAN = PackPlan(
         ),
     ),
     targets=_TARGETS,
+    unanswered=_unanswered,
     wordings=WORDINGS,
     suggestions=("When was this image taken, and what is its pixel spacing?",),
     suggested_for=Accepts(kinds=("dicom",)),

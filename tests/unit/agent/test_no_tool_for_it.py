@@ -31,6 +31,7 @@ from tests.support.fake_tools import (
     FakeTool,
     ImageInput,
     collect,
+    fails,
     ok,
     pack,
     request,
@@ -83,6 +84,14 @@ def ask(folder: Path, question: str, tools: FakeRegistry | None = None, **change
         ("crop to the heart", "**+**"),
         ("crop the image", "**+**"),
         ("get rid of the ribs", "cropped or cut"),
+        ("brain window", "**Window**"),
+        ("bone window please", "**Window**"),
+        ("Use the lung window", "**Window**"),
+        ("Bitte ein Knochenfenster", "**Window**"),
+        ("reformat to coronal", "**C**"),
+        ("remove the left lung outline", "**Hide all findings**"),
+        ("save the outlines", "**Export…**"),
+        ("export this as a report to PACS", "**Export…**"),
     ],
 )
 def test_the_assistant_says_that_it_cannot_work_the_viewer_and_names_the_key(
@@ -118,6 +127,10 @@ def test_no_goal_is_reached_where_nothing_was_hidden(tmp_path: Path):
         "convert it with window center 50 and width 350",
         "set the window to 40/400 and export it as png",
         "is the patient rotated? is the heart enlarged?",
+        "Could I see this with a bone window, level 500 and width 2000?",
+        "convert it with the bone window",
+        "what is the flip angle?",
+        "export as png and score findings on that png",
     ],
 )
 def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(question: str):
@@ -127,6 +140,16 @@ def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(questi
     assert intent.wanted
 
 
+def test_what_is_asked_beside_a_request_to_the_viewer_is_not_passed_over_in_silence():
+    more = "If you asked for more, ask for it on its own."
+    both = read("hide the heart and segment the lungs").plan
+    assert isinstance(both, Reply)
+    assert both.text.endswith(more)
+    alone = read("hide the heart").plan
+    assert isinstance(alone, Reply)
+    assert more not in alone.text
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -134,6 +157,9 @@ def test_a_question_about_the_image_is_not_taken_for_one_about_the_viewer(questi
         "What is his CURB-65 score?",
         "CHA2DS2-VASc",
         "Wells score?",
+        "What's the ASPECTS score?",
+        "Brixia score?",
+        "Lung-RADS?",
         "which test next?",
         "Which imaging should I order next?",
         "what are the radiology reports of this patient?",
@@ -216,6 +242,13 @@ HEADER = {
     "ScanningSequence": "SE\\IR",
     "SeriesDescription": "t2_tse_tra",
     "CTDIvol": "12.5",
+    "KVP": "120",
+    "XRayTubeCurrent": "160",
+    "ExposureTime": "2000",
+    "ConvolutionKernel": "STD+",
+    "GantryDetectorTilt": "+18.5",
+    "SpacingBetweenSlices": "0.666666686534882",
+    "ImageOrientation": [1.0, 0.0, 0.0, 0.0, 0.9483237, -0.3173047],
     "Manufacturer": "Sightline",
     "ManufacturerModelName": "Phantom",
 }
@@ -244,6 +277,7 @@ def facts(question: str) -> list[str]:
     ("question", "said"),
     [
         ("what is the slice thickness?", "**Slice thickness:** 5.0 mm."),
+        ("how thick are these slices?", "**Slice thickness:** 5.0 mm."),
         ("Wie dick sind die Schichten?", "**Slice thickness:** 5.0 mm."),
         ("how old is the patient?", "**Age of the patient:** 63 years, at the time of the study."),
         ("Wie alt ist der Patient?", "**Age of the patient:** 63 years"),
@@ -271,7 +305,11 @@ def facts(question: str) -> list[str]:
         ("What is the CTDIvol?", "**Dose (CTDIvol):** 12.5 mGy."),
         ("radiation dose?", "**Dose (CTDIvol):** 12.5 mGy."),
         ("What was the radiation dose?", "**Dose (CTDIvol):** 12.5 mGy."),
-        ("What is the voxel size?", "**Pixel spacing:** 0.5 x 0.5 mm"),
+        ("what was the gantry tilt?", "**Gantry tilt:** +18.5 degrees."),
+        ("Which reconstruction kernel?", "**Reconstruction kernel:** STD+."),
+        ("what plane is this acquired in", "**Plane:** axial, tilted by 18 degrees."),
+        ("What is the slice gap?", "**Spacing between slices:** 0.66667 mm."),
+        ("is the window right for stroke?", "**Window:** centre 40, width 400."),
         ("which manufacturer?", "**Manufacturer:** Sightline Phantom."),
     ],
 )
@@ -284,6 +322,26 @@ def test_facts_of_the_header_are_answered_first(question: str, said: str):
 @pytest.mark.parametrize(
     ("question", "said"),
     [
+        (
+            "What is the voxel size?",
+            ["**Slice thickness:** 5.0 mm.", "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns)."],
+        ),
+        (
+            "in plane resolution?",
+            [
+                "**Pixel spacing:** 0.5 x 0.5 mm (rows x columns).",
+                "**Matrix:** 256 x 512 pixels (columns x rows).",
+            ],
+        ),
+        (
+            "kVp and mAs?",
+            [
+                "**Tube voltage:** 120 kV.",
+                "**Tube current:** 160 mA.",
+                "**Exposure time:** 2000 ms.",
+                "**Exposure:** not in the part of the header that I read; see Attributes (Ctrl+2).",
+            ],
+        ),
         ("What is TE and TR?", ["**Echo time:** 90 ms.", "**Repetition time:** 4000 ms."]),
         (
             "What sequence is this?",
@@ -303,6 +361,72 @@ def test_facts_of_the_header_are_answered_first(question: str, said: str):
 )
 def test_facts_of_how_the_image_was_made_are_answered(question: str, said: list[str]):
     assert [line.replace(" [1]", "") for line in facts(question)] == said
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what is the field of view?", "which hospital?", "what is the study description?"],
+)
+def test_a_fact_that_is_not_read_is_said_not_to_be_read_and_no_other_fact_is_told(question: str):
+    assert facts(question) == [
+        "I do not read this from the file. All that it says is under Attributes (Ctrl+2)."
+    ]
+
+
+@pytest.mark.parametrize(
+    "question", ["list the attributes", "show the DICOM header", "how many bits?"]
+)
+def test_a_question_for_all_attributes_gets_them_all(question: str):
+    assert facts(question) == []
+
+
+@pytest.mark.parametrize(
+    ("cosines", "said"),
+    [
+        ([1, 0, 0, 0, 1, 0], "axial"),
+        ([1, 0, 0, 0, 0, -1], "coronal"),
+        ([0, 1, 0, 0, 0, -1], "sagittal"),
+        (None, "not in the part of the header that I read; see Attributes (Ctrl+2)"),
+    ],
+)
+def test_the_plane_is_told_from_the_direction_cosines(cosines: list[float] | None, said: str):
+    wording = next(item for item in PLAN.wordings if item.kind == "metadata")
+    assert wording.answer is not None
+    ((line,),) = wording.answer({"ImageOrientation": cosines}, frozenset(("ImageOrientation",)))
+    assert line.text == f"**Plane:** {said}."
+
+
+def test_a_window_asked_for_makes_a_picture_and_no_list_of_attributes():
+    wording = next(item for item in PLAN.wordings if item.kind == "metadata")
+    assert wording.answer is not None
+    ((line,),) = wording.answer({**HEADER, "WindowAsked": True}, frozenset(("WindowCenter",)))
+    assert line.text.startswith("A PNG with centre 40, width 400 was made. The image in the viewer")
+
+
+def test_a_question_about_a_spot_is_not_answered_by_what_the_file_says():
+    assert read("what is this?", "ct_dicom").wanted == ("dicom_processor",)
+    assert read("what's this bright spot", "ct_dicom").wanted == ()
+
+
+def test_a_fact_of_the_viewer_beside_a_fact_of_the_header_leaves_no_goal_open():
+    intent = read("What is the reconstruction kernel, and how many slices are there?", "ct_dicom")
+    assert isinstance(intent.plan, ToolPlan)
+    assert "top right of the image" in intent.plan.notes[0]
+    assert intent.viewer == ""
+
+
+def test_a_slice_named_by_its_number_is_told_not_to_have_been_used(tmp_path: Path):
+    made = ok("Converted.", {"image_path": "a.png"})
+    tools = FakeRegistry(FakeTool("dicom_processor", ImageInput, made))
+    answer = ask(tmp_path, "export slice 40 as PNG", tools)[-1].answer
+    assert "A slice by its number: the shown one was used." in answer
+    assert "A slice by" not in ask(tmp_path, "export this slice as PNG", tools)[-1].answer
+
+
+def test_an_answer_without_any_result_says_so_first(tmp_path: Path):
+    failing = FakeTool("chest_xray_expert", ImageInput, fails(RuntimeError("broken")))
+    answer = ask(tmp_path, "Is the ET tube in the right place?", FakeRegistry(failing))[-1].answer
+    assert answer.startswith("No result.")
 
 
 def test_a_window_asked_for_is_not_claimed_to_be_set_in_the_viewer(tmp_path: Path):
@@ -344,6 +468,9 @@ def test_tools_get_the_open_image_where_the_question_only_converts_it_as_well():
         ("patient id?", "**Ctrl+2**"),
         ("when was the patient born?", "**Ctrl+2**"),
         ("how many slices?", "at the top right of the image"),
+        ("which slice am I on?", "at the top right of the image"),
+        ("save as dicom", "as PNG only"),
+        ("export it as JPEG please", "as PNG only"),
         ("which slice is this?", "at the top right of the image"),
     ],
 )

@@ -206,7 +206,7 @@ def test_seed_prompts_2_to_4_with_all_tools(tmp_path: Path):
 def test_seed_prompt_3_without_the_tool_runs_nothing_and_says_why(tmp_path: Path):
     events = ask(tmp_path, PROMPT_3, notes=[PNG_NOTE])
     assert calls(events) == []
-    assert "None of the tools that this needs could run" in events[-1].answer
+    assert "No result: none of the tools that this needs could run" in events[-1].answer
     assert "which was not run" in events[-1].answer
 
 

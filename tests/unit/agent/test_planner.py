@@ -321,7 +321,7 @@ def test_structures_by_side_language_and_exclusion(question: str, structures: li
 
 
 def test_a_window_by_its_usual_name():
-    found = dict(plan("Use the lung window", [{**DICOM_NOTE, "modality": "CT"}]))
+    found = dict(plan("Convert it with the lung window", [{**DICOM_NOTE, "modality": "CT"}]))
     window = {"dicom_path": OPEN, "window_center": -600.0, "window_width": 1500.0}
     assert found == {"dicom_processor": window}
 

@@ -124,6 +124,9 @@ def test_a_model_is_offered_the_unready_tools_that_the_intent_names(
         ("Which disease is it?", "**Above 0.5:** Effusion 0.70"),
         ("Is there a mass in the left lung?", "On which side or in which part"),
         ("How large is the nodule?", "Outline, size or number of a lesion"),
+        ("TB?", "A finding that you named: none of the scores is for it."),
+        ("covid?", "A finding that you named: none of the scores is for it."),
+        ("free air under the diaphragm?", "A finding that you named: none of the scores"),
         ("What is the lung volume, and is there a mass?", "A volume: no tool here measures one"),
     ],
 )

@@ -131,7 +131,8 @@ def cited(tool: str, number: int, output: dict[str, Any], **metadata: Any) -> Me
 
 def test_every_sentence_about_a_result_cites_it_and_what_is_always_so_does_not():
     heart = cited("cardiothoracic_ratio", 3, {"ratio": 0.61, "warnings": ["rotated"]})
-    scores = cited("chest_xray_classifier", 4, {"Effusion": 0.7, "Mass": 0.2})
+    output = {"Effusion": 0.7, "Mass": 0.2}
+    scores = cited("chest_xray_classifier", 4, output, operating_point=0.5)
     topics = {"heart_size", "disease"}
     text = write_summary([heart, scores], [], [], topics, frozenset({"Effusion"}), PLANS)
     assert text.split("\n\n") == [

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.types import Frame, ImageRef, Instance, Window
+from app.imaging.types import Frame, ImageRef, Instance, Voi, Window
 from app.workspace.viewport import Display, FrameRequest, Viewport
 
 
@@ -67,3 +67,18 @@ def test_scrolling_stays_inside_the_file(cine: Instance):
     assert viewport.frame_index == 9
     viewport.scroll_to(-4)
     assert viewport.frame_index == 0
+
+
+def test_a_run_gets_the_automatic_window_that_the_image_is_shown_with(cine: Instance):
+    viewport = Viewport()
+    requests: list[FrameRequest] = []
+    viewport.requested.connect(requests.append)
+    viewport.set_automatic(Window(40, 81))
+    viewport.show(cine)
+    viewport.deliver(requests[0], a_frame(0))
+    assert viewport.acquired_window == Window(40, 81)
+    viewport.set_display(Display(Window(20, 30)))
+    assert viewport.acquired_window == Window(20, 30)
+    viewport.set_display(Display())
+    viewport.deliver(requests[0], replace(a_frame(0), voi=Voi((Window(50, 400),))))
+    assert viewport.acquired_window is None

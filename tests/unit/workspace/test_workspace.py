@@ -3,7 +3,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from app.imaging.types import Content, Instance, ScanResult, Series, Study
+import numpy as np
+
+from app.imaging.types import (
+    Content,
+    Frame,
+    ImageRef,
+    Instance,
+    ScanResult,
+    Series,
+    Study,
+    Window,
+)
+from app.workspace.viewport import FrameRequest
 from app.workspace.workspace import MOST_IMAGES, Workspace, first_to_show
 
 
@@ -41,6 +53,18 @@ def test_a_shown_report_stands_first_among_what_a_run_may_touch_and_others_do_no
     assert [image.instance for image in workspace.open_images()] == [REPORT, IMAGE]
     workspace.viewport.show(IMAGE)
     assert [image.instance for image in workspace.open_images()] == [IMAGE]
+
+
+def test_a_run_gets_the_automatic_window_that_the_image_is_shown_with():
+    workspace = Workspace()
+    workspace.add(ScanResult((a_study(IMAGE),), ()))
+    requests: list[FrameRequest] = []
+    workspace.viewport.requested.connect(requests.append)
+    workspace.viewport.show(IMAGE)
+    frame = Frame(np.zeros((2, 2), np.uint16), ImageRef("image", 0, ""))
+    workspace.viewport.deliver(requests[0], frame)
+    workspace.viewport.set_automatic(Window(40, 81))
+    assert workspace.open_images()[0].window == Window(40, 81)
 
 
 def test_of_very_many_images_the_shown_study_s_come_first_and_no_more_than_can_be_named():
