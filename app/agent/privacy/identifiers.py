@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, combinations, permutations
 from typing import NamedTuple
@@ -56,7 +56,7 @@ _NUMBERED = re.compile(
 _MIN_WORD = 3
 _MIN_ID = 4
 _MIN_JOINED = 7  # characters of a number that is found with anything between them
-_MIN_TORN = 6
+_MIN_TORN = 6  # letters of a word that is found with a space in it: "Ober huber", not "good man"
 _WHOLE = 5  # words of a text that is found as a whole; a shorter one fits anybody
 _MOST_PARTS = 8
 _MOST_TOKENS = 12
@@ -314,7 +314,8 @@ class Identifiers:
             if joined[:3] not in self._starts and not joined.isdigit():
                 break
             key = next((form for form in _stems(joined, _MIN_ID) if form in self._owners), "")
-            near = not wide or _is_torn(key, tokens[at : last + 1])
+            pieces = (piece for _, _, piece in tokens[at : last + 1])
+            near = not wide or (len(key) >= _MIN_TORN and not all(map(_is_plain, pieces)))
             if key and (last == at or key in self._joined or (near and not key.isdigit())):
                 found = _Hit(at, last, key)
         return found
@@ -380,11 +381,6 @@ def _stems(word: str, least: int = _MIN_WORD) -> tuple[str, ...]:
 
 def _is_generic(word: str) -> bool:
     return word in _table("names.txt", "TITLES", "PARTICLES", "GENERIC", "SHORT")
-
-
-def _is_torn(word: str, pieces: Sequence[_Token]) -> bool:
-    """Return whether pieces are of one word with a space in it: "Ober huber", not "good man"."""
-    return len(word) >= _MIN_TORN and not all(_is_plain(piece) for _, _, piece in pieces)
 
 
 def _is_plain(word: str) -> bool:
