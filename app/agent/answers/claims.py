@@ -83,6 +83,13 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
+_PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
+_ABSENT = re.compile(
+    rf"(?<!of )(?<!in )(?<!for )(?<!from )\b(?:(?:the|this|your) (?:(?:uploaded|provided|open|"
+    rf"given|current|chest|dicom) )*{_PICTURE} (?:is|was|has)(?: not|n't)(?: been)?|no {_PICTURE}"
+    r"(?: is| was| has been)?) (?:available|accessible|uploaded|provided|open(?:ed)?|given)\b",
+    re.IGNORECASE,
+)
 _RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
 
 
@@ -168,6 +175,8 @@ class Claims:
         told += () if general else self._statement(plain, known)
         if self._undone(plain):
             told.append("this was not done")
+        if self._director.intent.scene.images and _ABSENT.search(plain):
+            told.append("an image is open")
         yield from ((len(sentence.rstrip(" \t.!?:*_|")), why) for why in dict.fromkeys(told))
 
     def _of_other_images(self) -> Iterator[tuple[int, str]]:

@@ -264,7 +264,7 @@ class _Run:
         if self.director.by_rules:
             return answer, ""
         claims = Claims(self.director, self.request.thread.history, self.agent.plans)
-        lines = [line for text in said for line in claims.marked(text).splitlines()]
+        lines = dict.fromkeys(line for text in said for line in claims.marked(text).splitlines())
         early = [f"\n- {line.strip().removeprefix('- ')}" for line in lines if MARK.search(line)]
         head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""

@@ -56,6 +56,7 @@ _NUMBERED = re.compile(
 _MIN_WORD = 3
 _MIN_ID = 4
 _MIN_JOINED = 7  # characters of a number that is found with anything between them
+_MIN_TORN = 6  # letters of a word that is found with a space in it: "Ober huber", not "good man"
 _WHOLE = 5  # words of a text that is found as a whole; a shorter one fits anybody
 _MOST_PARTS = 8
 _MOST_TOKENS = 12
@@ -211,6 +212,11 @@ class Identifiers:
                     self._add(word, owner)
                     self._add(word.replace("strasse", "str"), owner)
                 self._initials[owner] = self._initials.get(owner, "") + word[0].upper()
+        words = list(chain.from_iterable(parts))[:_MOST_PARTS]
+        runs = [*permutations(words, 2), *combinations(words, 3)]  # "doejane", "vandenberg"
+        for run in runs:
+            if any(len(word) >= _MIN_WORD and not _is_plain(word) for word in run):
+                self._add("".join(run), owner, joined=False)
         whole = ["".join(part) for part in parts]
         if 1 < len(whole) <= _MOST_PARTS and not all(map(_is_generic, whole)):
             for order in (
@@ -223,7 +229,7 @@ class Identifiers:
 
     def _take_prose(self, text: str, owner: int) -> None:
         words = [word for _, _, word in _tokens(text) if len(word) >= _MIN_WORD and word.isalpha()]
-        rare = [word for word in words if not _is_generic(word) and not is_common(word)]
+        rare = [word for word in words if not _is_plain(word)]
         for word in rare:
             self._add(word, owner)
         if rare or len(words) >= _WHOLE:
@@ -231,6 +237,11 @@ class Identifiers:
         for item in chain(*(found.findall(text) for found in (_CALLED, _LONG_NUMBER, _NUMBERED))):
             key = _squashed(item)
             self._add(key, owner, joined=len(key) >= _MIN_JOINED or not key.isdigit())
+        for number in _LONG_NUMBER.findall(text):
+            runs = re.findall(r"\d+", number)
+            for key in ("".join(runs[first:]).lstrip("0") for first in range(len(runs))):
+                if len(key) >= _MIN_JOINED:  # a phone number without its area
+                    self._add(key, owner, joined=True)
         for name in chain.from_iterable(_name_pattern().findall(text)):
             self._take_name(name, owner)
 
@@ -241,8 +252,9 @@ class Identifiers:
         whole = "".join(chunks)
         if runs and len(whole) >= _MIN_ID and not whole.isdigit():
             self._add(whole, owner, joined=True)
-        joins = ("".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2))
-        for key in chain(joins, runs, (run.lstrip("0") for run in runs), ["".join(runs)]):
+        joins = ["".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2)]
+        forms = [*joins, *runs, "".join(runs)]
+        for key in chain(forms, (form.lstrip("0") for form in forms)):
             # "123A" and the postcode NG7 2UH count, 123 and T12 do not.
             mixed = len(key) > _MIN_ID and not key.isdigit()
             enough = len(key) >= _MIN_ID and sum(map(str.isdigit, key)) > (1 if mixed else 2)
@@ -251,6 +263,7 @@ class Identifiers:
 
     def _add(self, key: str, owner: int, *, joined: bool | None = None) -> None:
         """Add a key. `joined`: whether it is found also with spaces in it; None for a word."""
+        key = folded(key)
         if len(key) < (2 if joined is None else _MIN_WORD):
             return
         if not joined and key.isalpha():
@@ -297,11 +310,13 @@ class Identifiers:
                 if ending or not _GAP.fullmatch(gap):
                     break
                 wide = wide or not _TIGHT.fullmatch(gap)
-            joined += word
+            joined = folded(joined + word)
             if joined[:3] not in self._starts and not joined.isdigit():
                 break
             key = next((form for form in _stems(joined, _MIN_ID) if form in self._owners), "")
-            if key and (last == at or key in self._joined or not (wide or key.isdigit())):
+            pieces = (piece for _, _, piece in tokens[at : last + 1])
+            near = not wide or (len(key) >= _MIN_TORN and not all(map(_is_plain, pieces)))
+            if key and (last == at or key in self._joined or (near and not key.isdigit())):
                 found = _Hit(at, last, key)
         return found
 
@@ -317,7 +332,7 @@ class Identifiers:
         if hit.key not in self._weak:
             return True
         written = text[start:end]
-        if len(hit.key) < _MIN_WORD:
+        if len(hit.key) < _MIN_WORD and hit.key not in _table("names.txt", "OPENING"):
             return written.istitle() or written.isupper()
         before = re.search(rf"({_LETTERS})\.?\s?$", text[max(0, start - 12) : start])
         title = before[1] if before and not before[1].isupper() else ""
@@ -368,6 +383,10 @@ def _is_generic(word: str) -> bool:
     return word in _table("names.txt", "TITLES", "PARTICLES", "GENERIC", "SHORT")
 
 
+def _is_plain(word: str) -> bool:
+    return is_common(word) or _is_generic(word)
+
+
 def _with_initials(text: str, start: int, end: int, letters: str) -> tuple[int, int]:
     """Return where a name begins and ends with the initials beside it: "F. X. Doe", "Doe, J."."""
     ahead = re.search(rf"(?:\b[{letters}]\.?[\s-]?)+$", text[max(0, start - 12) : start])
@@ -403,10 +422,11 @@ def _dates(year: str, month: str, day: str) -> Iterator[str]:
     gap = r"(?:\s?[-/.]\s?|\s)"
     name = rf"(?:{months[0]})[^\W\d_]*\.?"
     for form in (
-        rf"{year}{month}{day}",
+        rf"{short}{month}{day}",
         rf"{day}{month}{short}",
-        rf"{month}{day}{year}",
-        rf"{year}{gap}{m}{gap}{d}",
+        rf"{month}{day}{short}",
+        rf"{short}{gap}{m}{gap}{d}",
+        rf"{year}\s?[年년]\s?{m}\s?[月월]\s?{d}",
         rf"{d}{gap}{m}{gap}{short}",
         rf"{m}{gap}{d}{gap}{short}",
         rf"{d}(?:st|nd|rd|th|er)?\.?[\s-](?:of\s|de\s)?{name}(?:,|\sde)?[\s-]{short}",

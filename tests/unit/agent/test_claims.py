@@ -177,6 +177,18 @@ def test_no_image_is_needed_for_small_talk(tmp_path: Path):
     assert answer(tmp_path, "Good morning.", question="hello") == "Good morning."
 
 
+@pytest.mark.parametrize(
+    "text", ["The image is not available.", "No X-ray was provided.", "The chest film isn't open."]
+)
+def test_that_no_image_is_there_is_marked_where_one_is_open(tmp_path: Path, text: str):
+    turn: Turn = [Text(text), call(CTR, image_path="image-1")]
+    told = ask(tmp_path, turn, said("The ratio is 0.50 [1]."))[-1].answer
+    assert f"{text[:-1]} [check: an image is open]" in told
+    other = "The prior film is not available. The spacing of the image is not given [1]."
+    assert "is open" not in answer(tmp_path, other, CTR)
+    assert answer(tmp_path, text, question="hello", notes=()) == text
+
+
 def test_a_citation_of_another_image_is_marked_unless_it_is_named(tmp_path: Path):
     thread = Thread.in_memory()
     both = (FILM, PRIOR)

@@ -249,3 +249,49 @@ def test_numbers_are_found_as_people_type_them():
         assert redactor.text(f"see {written}, left") == f"see {REMOVED}, left"
     text = "How many images of 12 mm at T12, L4/L5, in 2 series?"
     assert redactor.text(text) == text
+
+
+TYPED = {
+    "PatientName": "van den Broeck-Vermeulen^Liesbeth",
+    "ReferringPhysicianName": "Tanriverdi^Guimarães",
+    "PatientID": "HSL-00482913/7",
+    "PatientBirthDate": "19720911",
+    "PatientTelephoneNumbers": "0475/39 61 08",
+    "PatientComments": "cell +55 11 98172-4460",
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("Vandenbroeck L.", REMOVED),
+        ("vermeulenliesbeth", REMOVED),
+        ("Tanri Verdi", REMOVED),
+        ("Liesbeth Ver meulen", REMOVED),
+        ("Guima-raes", REMOVED),
+        ("482.913-7", REMOVED),
+        ("+32 475 39 61 08", f"+32 {REMOVED}"),
+        ("98172 4460", REMOVED),
+        ("(11) 98172.4460", f"({REMOVED}"),
+        ("72-09-11", REMOVED),
+        ("720911", REMOVED),
+        ("1972年9月11日", f"{REMOVED}日"),
+    ],
+)
+def test_a_word_or_a_number_counts_run_together_and_torn_apart(written: str, sent: str):
+    assert cleaned(TYPED).text(f"film of {written}: left") == f"film of {sent}: left"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "sent"),
+    [
+        ("Bishop^Grace", "Bishop again: effusion?", f"{REMOVED} again: effusion?"),
+        ("Goodman^Long", "a good man with a long neck", "a good man with a long neck"),
+        ("Jabaquara do^Ana", "Do you see it? Do not cut.", "Do you see it? Do not cut."),
+        ("Do^Hoa", "Is Do better? Do: left", f"Is {REMOVED} better? {REMOVED}: left"),
+        ("Heart Lung Center", "heart-lung machine, left/right", "heart-lung machine, left/right"),
+        ("Röntgen Nord", "Wie funktioniert Röntgen?", "Wie funktioniert Röntgen?"),
+    ],
+)
+def test_what_only_looks_like_a_name_stays(name: str, said: str, sent: str):
+    assert cleaned({"PatientName": name}).text(said) == sent

@@ -118,6 +118,12 @@ def test_a_model_that_twice_calls_nothing_gets_the_rules_plan_run_for_it(tmp_pat
     assert started[-1].steps[-1]["by"] == "rules"
 
 
+def test_what_a_model_says_twice_is_marked_once(tmp_path: Path):
+    huge = "The heart is huge, 0.72."
+    asked = Asked(tmp_path, "Is the heart enlarged? Be kind.", says(huge), says(huge))
+    assert asked.end.answer.count("huge, 0.72 [check: ") == 1
+
+
 def test_why_an_answer_does_not_count_is_told_without_a_made_up_call(tmp_path: Path):
     turns = (says("Huge."), [call("cardiothoracic_ratio", image_path="image-1")], says("Fine [1]."))
     asked = Asked(tmp_path, "Is the heart enlarged? Be kind.", *turns)
