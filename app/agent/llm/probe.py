@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import ctypes
 import difflib
-import os
-import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
@@ -40,6 +37,7 @@ from app.agent.llm.openai_model import OpenAIModel
 from app.agent.llm.providers import ModelChoice
 from app.agent.messages import Message, Picture, ToolCall
 from app.errors import Cancelled, SightlineError, UsageError
+from app.imaging.processes.memory_limit import memory_bytes
 from app.settings import ToolForm
 from app.tools.api import CancelToken
 from app.tools.needs import is_installed, missing_package
@@ -281,28 +279,6 @@ def _memory_line(whole: int) -> str:
 
 def _in_words(size: int) -> str:
     return f"{size / GIB:.1f} GB" if size >= GIB else f"{max(1, round(size / 2**20))} MB"
-
-
-class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of the Windows API."""
-
-    _fields_ = (
-        ("length", ctypes.c_uint32),
-        ("load", ctypes.c_uint32),
-        *((f"value_{index}", ctypes.c_uint64) for index in range(7)),
-    )
-
-
-def memory_bytes() -> int:
-    """Return the size of this computer's memory in bytes; 0 if it is unknown."""
-    if sys.platform == "win32":
-        status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
-        found = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
-        return int(status.value_0) if found else 0
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
-        return 0
 
 
 # -- the test of an endpoint ------------------------------------------------------------------

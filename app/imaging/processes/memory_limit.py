@@ -1,12 +1,14 @@
-"""Limits on the address space of a worker process, permanent or for one call. POSIX only."""
+"""Memory of the computer and of this process; limits on a worker's address space (POSIX only)."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import cache
+from typing import Any
 
 _TOTAL = 960 * 2**20
 """Limit of all memory of the process while `limited_memory` is active."""
@@ -53,6 +55,32 @@ def limited_memory(extra: int) -> Generator[None]:
     finally:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def memory_bytes() -> int:
+    """Return the size of this computer's memory in bytes; 0 if it is unknown."""
+    if sys.platform == "win32":
+        return windows_memory()[0]
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return 0
+
+
+def windows_memory() -> tuple[int, int]:
+    """Return the total and the free memory in bytes, on Windows; (0, 0) if it does not tell."""
+
+    class Status(ctypes.Structure):  # MEMORYSTATUSEX
+        _fields_ = (
+            ("length", ctypes.c_uint32),
+            ("load", ctypes.c_uint32),
+            *((name, ctypes.c_uint64) for name in ("total", "free", "a", "b", "c", "d", "e")),
+        )
+
+    status = Status(length=ctypes.sizeof(Status))
+    windll: Any = getattr(ctypes, "windll")  # noqa: B009 - it is there on Windows only
+    found = windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+    return (int(status.total), int(status.free)) if found else (0, 0)
 
 
 def resident_bytes() -> int:

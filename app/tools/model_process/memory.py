@@ -22,6 +22,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from app.imaging.processes.memory_limit import memory_bytes, windows_memory
+
 LIMIT = "SIGHTLINE_MODEL_MEMORY"
 _SHARE = 0.6
 """Fraction of the computer's free memory that all models together may take."""
@@ -170,26 +172,8 @@ def _free_on_computer() -> int:
             if found:
                 return int(found[1]) * 1024
     if sys.platform == "win32":
-        return _free_on_windows()
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return total // 2  # macOS compresses memory and names no such figure
-
-
-def _free_on_windows() -> int:
-    """Return the free memory from Windows' GlobalMemoryStatusEx."""
-
-    class Status(ctypes.Structure):
-        _fields_ = (
-            ("length", ctypes.c_ulong),
-            ("load", ctypes.c_ulong),
-            *((name, ctypes.c_ulonglong) for name in ("total", "free", "a", "b", "c", "d", "e")),
-        )
-
-    status = Status()
-    status.length = ctypes.sizeof(status)
-    windll: Any = getattr(ctypes, "windll")  # noqa: B009 - it is there on Windows only
-    windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
-    return int(status.free)
+        return windows_memory()[1]
+    return memory_bytes() // 2  # macOS compresses memory and names no such figure
 
 
 def _free_in_container() -> int:

@@ -233,11 +233,11 @@ class RunView(QWidget):
 
     def _results(self) -> dict[int, str]:
         """Return the results that the answer may cite, including cited ones of earlier runs."""
-        found = {card.evidence: card.evidence_text for card in self.cards.values() if card.evidence}
+        found = {card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence}
         for number in self._cited:
             if number not in found:
                 card = self._actions.result(number)
-                found[number] = card.evidence_text if card else f"Result {number}, from earlier"
+                found[number] = card.citation_tooltip if card else f"Result {number}, from earlier"
         return found
 
     # -- tools

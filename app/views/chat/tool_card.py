@@ -113,7 +113,7 @@ class ToolCard(QFrame):
             self.outdated.setVisible(bool(text))
 
     @property
-    def evidence_text(self) -> str:
+    def citation_tooltip(self) -> str:
         """The tooltip for citations of the result: its number, tool and images."""
         image = _image_names(self.arguments)
         lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
