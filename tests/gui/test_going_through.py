@@ -19,6 +19,7 @@ from app.imaging.types import Content, Problem, Series
 from app.paths import resources_dir
 from app.views import help_dialogs, notices
 from app.views.canvas.scrolling import SPEEDS
+from app.views.chat.dock import Header
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
@@ -270,7 +271,9 @@ def test_the_keys_that_the_assistant_names_are_those_of_the_window(window: MainW
     lines = tomllib.loads((resources_dir() / "words" / "viewer.toml").read_text("utf-8"))["lines"]
     named = {key for line in lines for key in re.findall(r"\*\*(.+?)\*\*", line["says"])}
     shortcuts = {key.toString() for one in window.findChildren(QAction) for key in one.shortcuts()}
-    texts = {one.text().replace("&", "") for one in window.findChildren(QAction)}
+    header = Header()  # of the chat, whose menu is named too
+    actions = [*window.findChildren(QAction), *header.findChildren(QAction)]
+    texts = {one.text().replace("&", "") for one in actions}
     words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows).casefold()
     assert {"I", "R", "H", "L", "Window", "Hide all findings"} <= named
     buttons = {one.text().strip() for one in window.findChildren(QToolButton)}
