@@ -233,7 +233,9 @@ class RunView(QWidget):
 
     def _results(self) -> dict[int, str]:
         """Return the results that the answer may cite, including cited ones of earlier runs."""
-        found = {card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence}
+        found = {
+            card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence
+        }
         for number in self._cited:
             if number not in found:
                 card = self._actions.result(number)
