@@ -543,6 +543,7 @@ def test_rules_that_come_before_the_model_can_be_switched_off(
 def test_the_wheel_over_a_field_changes_nothing(rig: Callable[..., Rig]):
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QWheelEvent
+
     dialog = rig().open()
     open_page(dialog, "Limits")
     box = dialog.limits.fields["steps"]
