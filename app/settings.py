@@ -164,6 +164,11 @@ class LimitSettings(_Part):
 
 Effect = Literal["read", "compute", "write", "send", "execute"]
 _ASK_ALL: dict[Effect, Rule] = dict.fromkeys(get_args(Effect), "ask")
+_FORMER: dict[str, Any] = {
+    "arguments": {},
+    "sizes": dict.fromkeys(("text", "items", "number", "whole")),
+}
+"""Parts of the policy that are gone, as the settings of a user without such rules hold them."""
 _Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
 
 
@@ -225,7 +230,8 @@ class PolicySettings(_Part):
         if notices is None or isinstance(data, PolicySettings):
             return data
         parts: dict[str, Any] = data if isinstance(data, dict) else {"": data}
-        unclear = bool(parts.keys() - cls.model_fields.keys())
+        unknown = [name for name in parts if name not in cls.model_fields]
+        unclear = any(parts[name] != _FORMER.get(name, ()) for name in unknown)
         effects, tools = dict[str, Any](), dict[str, Any]()
         for name, table in (("effects", effects), ("tools", tools)):
             given = parts.get(name, {})

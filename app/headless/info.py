@@ -75,6 +75,7 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
         made["content"] = series.content.value
         made["stack"] = plain(stack_geometry(series))
         for item, instance in zip(made["instances"], series.instances, strict=True):
+            item["references"] = list(instance.references)
             about = objects.get(id(instance))
             if about is not None:
                 item["title"] = about.title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.audit.exports import record_export
-from app.errors import FileProblem, UsageError
+from app.errors import FileProblem, UsageError, printable
 from app.headless.common import open_program, scan_source
 from app.imaging import guards
 from app.imaging.decode import Decoder
@@ -21,7 +22,16 @@ from app.imaging.files import synthetic
 from app.imaging.layers import Layer, LayerFrame, layers_for
 from app.imaging.pixels import pipeline, presentation_pipeline, windows
 from app.imaging.presentation import ImagePresentation, PresentationState
-from app.imaging.types import Content, Frame, Instance, Plane, ScanResult, Series, Window
+from app.imaging.types import (
+    MISSING_ROWS,
+    Content,
+    Frame,
+    Instance,
+    Plane,
+    ScanResult,
+    Series,
+    Window,
+)
 from app.settings import write_atomic
 from app.tools.files import png_bytes
 from app.workspace.studies import instances_of
@@ -140,6 +150,8 @@ def _pixels(
             remedy=f"Choose one from 0 to {last}." if last else "The image has a single frame, 0.",
         )
     frame = decoder.frame(instance, index).result()
+    if instance.get(MISSING_ROWS):  # whoever converts many files must not take a part for a whole
+        print(f"sightline: {printable(str(instance.path))}: {instance.note}", file=sys.stderr)
     shown = [frame.ref.sop_instance_uid]
     if request.plane is not Plane.ACQUIRED:  # a section has pixels of every slice
         shown = [one.sop_instance_uid for one in series.instances]

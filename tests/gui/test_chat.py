@@ -220,6 +220,24 @@ def test_a_card_shows_no_figure_that_the_offline_answer_says(chat: Chat, wait_un
     assert "about 0.50" in read()
 
 
+@pytest.mark.parametrize("answer", ["Ratio 0.50 [1].", "Ratio 0.50, seen in 1 of 3 crops."])
+def test_a_warning_that_the_answer_does_not_tell_stays_on_its_card(
+    chat: Chat, wait_until: Wait, answer: str
+):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    warned = ["1 of 14 structures was not found"]
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="t", status="ok", summary="", output={"warnings": warned}, evidence=1,
+    )  # fmt: skip
+    chat.runner.say(RunFinished, answer=answer, cited=[1])
+    wait_until(lambda: chat.run.ended)
+    warning = chat.run.cards["c"].warning
+    assert warning is not None
+    assert warning.plain() == "⚠ 1 of 14 structures was not found"
+
+
 def test_a_card_keeps_its_figures_beside_the_words_of_a_language_model(
     chat: Chat, wait_until: Wait
 ):

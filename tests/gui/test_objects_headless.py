@@ -99,6 +99,7 @@ def test_info_names_what_an_object_holds(
     instances = [i for study in listed["studies"] for s in study["series"] for i in s["instances"]]
     (about,) = [one for one in instances if "parts" in one]
     assert [part["label"] for part in about["parts"]] == parts
+    assert all(type(one["references"]) is list for one in instances), "not keys without values"
     assert about["references"]
 
 

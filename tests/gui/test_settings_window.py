@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QLocale, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QComboBox,
     QFileDialog,
     QLabel,
@@ -35,7 +36,7 @@ from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
-from app.views.settings.fields import SettingsPage
+from app.views.settings.fields import Amount, SettingsPage
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 from tests.gui.hands import choose, click, open_page, retype, rule_text
 from tests.support.fake_tools import FakeTool, Strict, ok
@@ -316,6 +317,22 @@ def test_a_variable_that_would_be_sent_is_announced(rig: Callable[..., Rig], wai
     assert "sent to api.example.org when you test or save" in note.text()
 
 
+@pytest.mark.parametrize("name", ["C", "en_US", "de_DE", "fr_FR", "de_CH"])
+def test_a_number_is_read_as_it_is_shown_in_every_language(qapp: QApplication, name: str):
+    tokens, minutes = Amount(1_024, 10**7, suffix=" tokens", decimals=0), Amount(0, 1_440)
+    for amount in (tokens, minutes):
+        amount.setLocale(QLocale(name))
+    tokens.setValue(33_792)
+    tokens.lineEdit().setText(tokens.text().replace("2 t", "3 t"))
+    tokens.interpretText()
+    assert tokens.value() == 33_793
+    for value in (2.5, 10, 1_200):
+        minutes.setValue(value)
+        minutes.lineEdit().setText(minutes.text())
+        minutes.interpretText()
+        assert minutes.value() == value
+
+
 def test_a_test_says_how_it_went(rig: Callable[..., Rig], wait_until: Wait):
     made = rig(keys=Keys({REMOTE_KEY: "kept key"}))
     page = made.open().model
@@ -526,7 +543,6 @@ def test_rules_that_come_before_the_model_can_be_switched_off(
 def test_the_wheel_over_a_field_changes_nothing(rig: Callable[..., Rig]):
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QWheelEvent
-    from PySide6.QtWidgets import QApplication
 
     dialog = rig().open()
     open_page(dialog, "Limits")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
 from pydicom.uid import generate_uid
 
@@ -42,3 +43,13 @@ def test_slices_of_a_series_without_a_window_are_rendered_in_the_same_one(tmp_pa
     given = tmp_path / "given.png"
     render(RenderRequest(folder / "0.dcm", given))
     assert int(np.asarray(Image.open(given))[0, 0]) > greys[0]  # alone it has its own window
+
+
+def test_a_picture_of_an_image_that_is_cut_short_is_said_to_be_a_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = make_dicom(tmp_path / "a.dcm", np.zeros((64, 64), np.uint16))
+    path.write_bytes(path.read_bytes()[: -32 * 128])
+    render(RenderRequest(path, tmp_path / "a.png"))
+    assert np.asarray(Image.open(tmp_path / "a.png")).shape[:2] == (32, 64)
+    assert "only the upper 32 of its 64 rows" in capsys.readouterr().err

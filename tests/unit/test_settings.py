@@ -229,6 +229,20 @@ def test_a_part_of_the_rules_that_is_not_understood_makes_them_stricter(
     assert notices
 
 
+def test_the_settings_of_the_version_before_without_rules_of_ones_own_ask_no_more(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    sizes: dict[str, int | None] = dict.fromkeys(("text", "items", "number", "whole"))
+    before: dict[str, Any] = {"arguments": {}, "sizes": sizes}
+    path.write_text(json.dumps({"policy": PolicySettings().model_dump() | before}))
+    notices: list[str] = []
+    assert settings.load(path, notices).policy == PolicySettings()
+    assert not notices
+    sizes["text"] = 500
+    path.write_text(json.dumps({"policy": before}))
+    assert set(settings.load(path, notices).policy.effects.values()) == {"ask"}
+    assert notices
+
+
 def test_whoever_writes_nonsense_for_remember_is_asked_each_time(tmp_path: Path):
     path = tmp_path / "settings.json"
     path.write_text('{"policy": {"remember": "sometimes"}}')

@@ -12,6 +12,7 @@ newline was cut off by a crash, and was never shown, since a line is written bef
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,27 @@ def entries(path: Path, problems: list[str]) -> Iterator[Entry]:
             continue
         if number == 1:
             _check_version(entry, path.parent.name)
+        _rejoin(entry, path.parent, problems)
         yield entry
+
+
+def _rejoin(entry: Entry, folder: Path, problems: list[str]) -> None:
+    """Put back the large values that versions before wrote to files of their own, by SHA-256."""
+    files: Any = entry.pop("beside", None)
+    message: Any = entry.get("message")
+    result: Any = message.get("data") if isinstance(message, dict) else entry.get("result")
+    if not isinstance(files, dict) or not isinstance(result, dict):
+        return
+    for key, name in files.items():
+        file = folder / "results" / Path(str(name)).name
+        try:
+            text = read_regular(file)
+            if hashlib.sha256(text).hexdigest() != file.stem:
+                raise ValueError("it was changed")
+            result[key] = json.loads(text)
+        except (OSError, ValueError, RecursionError):
+            problems.append(f"results/{file.name}: missing or damaged")
+            result[key] = {"lost": "this result was kept in a file that is missing or damaged"}
 
 
 def parse_line(line: bytes) -> Entry | None:

@@ -36,7 +36,8 @@ MAX_PICTURE_FRAMES = 1000
 _MAX_SAMPLE_BYTES = 2**27
 """Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
 _OPENING_BYTES = 2**28
-"""Memory for the headers and comments that are read when a picture is opened."""
+"""Memory for the headers and comments that are read when a picture is opened. A WebP's two canvases
+are made then as well, 358 MB for the largest that is shown: it gets twice as much."""
 _ORIENTATION_TAG = 0x0112
 _BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
@@ -212,10 +213,12 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
-    if picture_format(data[:18]) == "JPEG" and has_too_many_scans(data):
+    kind = picture_format(data[:18])
+    if kind == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
+    room = _OPENING_BYTES * (2 if kind == "WebP" else 1)
     try:
-        with warnings.catch_warnings(), limited_memory(_OPENING_BYTES):
+        with warnings.catch_warnings(), limited_memory(room):
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
     except Image.DecompressionBombError:

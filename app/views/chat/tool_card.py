@@ -162,7 +162,7 @@ class ToolCard(QFrame):
 
     def fold(self, answer: str) -> None:
         """Put away what `answer` says of this result too, so that each figure is read once."""
-        said = _figures_in(answer)
+        said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()
             self._details.add("Summary", self.summary.plain, "muted")
@@ -172,7 +172,8 @@ class ToolCard(QFrame):
             left = [
                 line
                 for line in lines
-                if not (_figures_in(line) & said or line.removeprefix("⚠ ").casefold() in text)
+                if not set() < _figures_in(line) <= said
+                and line.removeprefix("⚠ ").casefold() not in text
             ]
             self.warning.set_plain("\n".join(left))
             self.warning.setVisible(bool(left))

@@ -222,8 +222,8 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
             self.setSpecialValueText("no limit")
 
     def textFromValue(self, value: float) -> str:
-        text = f"{value:,.2f}"
-        return text if self.prefix() else text.rstrip("0").rstrip(".")
+        text, point = super().textFromValue(value), self.locale().decimalPoint()
+        return text if self.prefix() or point not in text else text.rstrip("0").removesuffix(point)
 
 
 class GrantList(QWidget):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shutil
@@ -156,6 +157,38 @@ def test_a_large_result_is_written_once_and_is_whole_after_reopening(tmp_path: P
     assert result is not None
     assert result["output"] == {"rows": rows}
     assert again.history == thread.history
+
+
+def test_the_large_results_of_the_version_before_are_whole_also_in_a_branch(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    tools = FakeRegistry(FakeTool("big", ImageInput, ok("many", {"rows": [1, 2]})))
+    asked = call("big", image_path="a")
+    ask(thread, "q", [asked], says("Done."), tools=tools)
+    assert thread.folder is not None
+    (thread.folder / "results").mkdir()
+    kept = lines(thread)
+    for entry in kept:  # as it was: the value in a file named by its SHA-256
+        message = entry.get("message", {})
+        result = message.get("data") if message.get("role") == "tool" else entry.get("result")
+        if result is not None:
+            text = b'{"rows":[1,2]}'
+            name = f"{hashlib.sha256(text).hexdigest()}.json"
+            (thread.folder / "results" / name).write_bytes(text)
+            result["output"] = None
+            entry["beside"] = {"output": name}
+    whole = thread.history
+    written = "".join(f"{json.dumps(entry)}\n" for entry in kept)
+    (thread.folder / "thread.jsonl").write_text(written, encoding="utf-8")
+    again = after_a_crash(thread)
+    assert again.history == whole
+    assert not again.problems
+    branch = SessionStore(tmp_path).branch(again.thread_id, 1)
+    for one in (again, branch):
+        result = one.result(asked.call.id)
+        assert result is not None
+        assert result["output"] == {"rows": [1, 2]}
+    next((thread.folder / "results").iterdir()).write_bytes(b"{}")
+    assert after_a_crash(again).problems, "a damaged result is told"
 
 
 def test_streamed_text_is_written_as_one_before_what_follows(tmp_path: Path):

@@ -118,6 +118,11 @@ def test_other_formats_are_shown_as_pillow_wrote_them(tmp_path: Path, name: str)
     assert read_instance(path).kind == "picture"
 
 
+def test_a_webp_of_42_million_pixels_is_opened(tmp_path: Path):
+    Image.new("RGB", (6500, 6500)).save(tmp_path / "a.webp", lossless=True, method=0, quality=0)
+    assert read_instance(tmp_path / "a.webp").columns == 6500
+
+
 def test_a_webp_with_loss_says_so(tmp_path: Path):
     Image.fromarray(grey()).save(tmp_path / "a.webp", quality=50)
     assert read_frame(tmp_path / "a.webp", 0).lossy == "Lossy WebP"
