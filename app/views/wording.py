@@ -145,14 +145,15 @@ def chip_text(finding: Finding) -> str:
 
 
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
-    """Return the title of the tool that made a finding, or a text saying it was drawn by hand.
+    """Return the tool's title and the model that made a finding, or that it was drawn by hand.
 
     `title_of` returns what people call the tool with a name.
     """
     if drawing.by_hand(finding):
         return MARKED if drawing.is_mark(finding) else BY_HAND
-    title = one_line(title_of(finding.provenance.tool))
-    return f"{title}{DOT}{CORRECTED}" if finding.corrected else title
+    made = finding.provenance
+    parts = (title_of(made.tool), made.model, CORRECTED if finding.corrected else "")
+    return DOT.join(one_line(part) for part in parts if part.strip())
 
 
 def maker_details(finding: Finding) -> str:

@@ -197,7 +197,7 @@ def test_findings_are_grouped_by_who_made_them(desk: Desk):
     panel = shown_finding_list(desk)
     rows: list[Any] = [panel.model.row(panel.model.index(n)) for n in range(panel.model.rowCount())]
     assert [type(row) for row in rows] == [MakerRow, FindingRow, FindingRow, MakerRow, FindingRow]
-    assert rows[0].maker == "Finder"
+    assert rows[0].maker == "Finder · net-1"
     assert rows[0].details == "finder 1.0 · net-1"
     tip = panel.model.index(0).data(Qt.ItemDataRole.ToolTipRole)
     assert "finder 1.0 · net-1" in tip

@@ -67,7 +67,7 @@ def test_an_ai_line_is_corrected_by_its_handle_and_measured_anew(scene: Scene):
     assert made.units == "mm (patient)"
     assert (made.score, made.approximate) == (None, False)
     title_of = scene.workspace.title_of
-    assert wording.maker_text(made, title_of) == "Ratio · corrected by hand"
+    assert wording.maker_text(made, title_of) == "Ratio · net-1 · corrected by hand"
     assert wording.maker_details(made) == "ratio 1.0 · net-1"
     # The ratio is 30 to 40 mm, and the one of before is struck out.
     assert made.description == (

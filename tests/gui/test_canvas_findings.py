@@ -76,7 +76,7 @@ def test_ai_results_are_marked_with_their_tool(scene: Scene):
     scene.settle()
     assert scene.canvas.overlay.corners.warning == (
         "AI results: not for diagnosis",
-        "Finder",
+        "Finder · net-1",
     )
 
 

@@ -210,7 +210,7 @@ def test_a_measurement_by_hand_is_never_called_an_ai_s(scene: Scene):
     scene.settle()
     assert scene.canvas.overlay.corners.warning == (
         "AI results: not for diagnosis",
-        "Finder",
+        "Finder · net-1",
     )
 
 

@@ -195,12 +195,12 @@ def test_the_image_and_the_list_name_tools_as_people_do(scene: Scene):
     assert titles["chest_xray_segmentation"] == "Chest segmentation"
     workspace = Workspace(registry.labels, titles)
     made = finding(scene.canvas.frame.ref, Point(4, 4), "Heart", "chest_xray_segmentation")
-    assert wording.maker_text(made, workspace.title_of) == "Chest segmentation"
+    assert wording.maker_text(made, workspace.title_of) == "Chest segmentation · net-1"
     assert wording.maker_details(made) == "chest_xray_segmentation 1.0 · net-1"
     scene.workspace.annotations.add([made])
     scene.settle()
     assert scene.canvas.overlay.corners.warning == (
-        wording.NOT_FOR_DIAGNOSIS, "Chest xray segmentation",
+        wording.NOT_FOR_DIAGNOSIS, "Chest xray segmentation · net-1",
     )  # fmt: skip
 
 
