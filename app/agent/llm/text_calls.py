@@ -178,7 +178,7 @@ class TextCalls:
                     end, at + 1
                 )
             calls += unit
-            end = cast("re.Match[str]", _SEPARATOR.match(self._buffer, end)).end()
+            end = _next(self._buffer, end)
         return calls, end
 
     def _unit(self, at: int, bare_allowed: bool) -> _CallsAndEnd:
@@ -198,10 +198,14 @@ class TextCalls:
             return [], start if read is None else read[1]
         calls, end = self._calls(read[0], buffer[start : read[1]], bare=mark is None), read[1]
         if fence is not None:
-            rest = buffer[end:].lstrip()
-            if not rest.startswith(_FENCE):
-                return [], end
-            end = len(buffer) - len(rest) + len(_FENCE)
+            # Small models put one call after the other into one fence.
+            while not buffer.startswith(_FENCE, end := _next(buffer, end)):
+                read = _decoded(buffer, end)
+                more = self._calls(read[0], buffer[end : read[1]], bare=True) if read else []
+                if read is None or not more:
+                    return [], end
+                calls, end = [*calls, *more], read[1]
+            end += len(_FENCE)
         return calls, end
 
     def _calls(self, value: Any, source: str, *, bare: bool = False) -> list[ToolCall]:
@@ -237,6 +241,11 @@ def _may_be_calls(text: str, at: int) -> bool:
     if match.end() == len(text) and not closed:
         return key is None or any(name.startswith(key) for name in _FIRST_KEYS)
     return bool(opened and closed) and key in _FIRST_KEYS
+
+
+def _next(text: str, end: int) -> int:
+    """Return the position after the blanks and separators behind a call."""
+    return cast("re.Match[str]", _SEPARATOR.match(text, end)).end()
 
 
 def _decoded(text: str, start: int) -> tuple[Any, int] | None:

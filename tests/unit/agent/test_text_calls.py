@@ -89,6 +89,15 @@ def test_several_calls_in_one_answer():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n", ",\n"])
+def test_several_calls_in_one_fence(between: str):
+    both = f"{written(INFO)}{between}{written(NOTE)}"
+    assert read(f"First this.\n```json\n{both}\n```") == ("First this.\n", [INFO, NOTE])
+    for other in ('{"a": 1}', "and so on", "["):
+        text = f"```json\n{written(INFO)}\n{other}\n```"
+        assert read(text) == (text, []), "half of it is none"
+
+
 def test_an_unknown_name_among_calls_does_not_void_the_others():
     other = ("check_answer", {})
     for pair in ([INFO, other], [other, INFO]):
