@@ -144,10 +144,10 @@ _FILLED, _BY_REFERENCE = 1, 2
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
     """Convert a `LayerFrame` to a message of JSON values and arrays.
 
-    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" has a row per outline:
-    position in `frame.shapes`, item, index in `_KINDS`, number of points, and flags (`_FILLED`,
-    `_BY_REFERENCE`). "others" are the remaining shapes with their positions. As JSON, a slide's
-    20,000 outlines would be parsed in one call during which no other thread runs, for 0.8 s.
+    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" is an [m, 5] array:
+    position in `frame.shapes`, number of the layer's item (a segment, say), index in `_KINDS`,
+    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are the remaining shapes with
+    their positions. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

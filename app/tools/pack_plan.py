@@ -184,10 +184,10 @@ class ValueWords:
 
     Attributes:
         argument: The argument's name; it takes a list or a single value.
-        value: The value; with `sided`, "{side} Clavicle" for "Left" and "Right".
+        value: The value; if `sided`, with "{side}" for "Left" or "Right": "{side} Clavicle".
         words: The words that stand for the value.
-        sided: Whether there is a left and a right one; both are meant if the question names no
-            side.
+        sided: Whether the value exists on the left and the right; a question that names no side
+            means both.
     """
 
     argument: str

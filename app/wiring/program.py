@@ -244,7 +244,7 @@ class Program:
         out_dir: Path,
         approve: Approve,
     ) -> RunRequest:
-        """Return the request for a new run, whose approval requests `approve` answers.
+        """Return the request for a new run; `approve` is called when the run asks for approval.
 
         The other arguments are explained at `Program.question`.
         """

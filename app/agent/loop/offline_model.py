@@ -179,10 +179,10 @@ def next_action(
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers one question by rules, without a model, if the rules are certain.
+    """Answers a question without a language model if rules alone understand every word of it.
 
     Attributes:
-        plans: The packs' rules.
+        plans: The rules that the installed packs of tools declare.
         director: Judges the results.
         work: Makes the calls.
         emitter: Emits the answer.

@@ -68,7 +68,7 @@ class Policy:
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """Return the strictest rule for a tool, whatever its arguments; unknown effects are ASK."""
+        """Return the strictest rule for the tool's name and effect; ASK for an unknown effect."""
         effect = spec.approval  # once: a pack's own type may answer differently the second time
         tools = self.rules.tools
         own = (

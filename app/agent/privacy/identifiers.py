@@ -79,9 +79,9 @@ def is_identifying(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_telling(key: str) -> bool:
-    """Return whether the value under this identifying key must be removed from other texts, too.
+    """Return whether a value found under this identifying key must be removed wherever it occurs.
 
-    False if such values are ordinary words or numbers: the value of "ROIName" may be "Heart".
+    False for keys whose values may be ordinary words or numbers: "ROIName" may be "Heart".
     """
     return (
         _is_private(key)

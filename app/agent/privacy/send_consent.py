@@ -132,9 +132,9 @@ class SendConsent:
     look: ShownPictures | None = None
 
     async def ask(self, images: Sequence[str] = ()) -> bool:
-        """Ask for consent, add the question to the transcript; return whether pictures are sent.
+        """Ask for consent to send the conversation; return whether pictures may be sent with it.
 
-        `images` are the ids of the images that the question names.
+        Adds the user's question to the transcript. `images` are the ids of the images it names.
 
         Raises:
             ModelFailed: The user does not allow the conversation to be sent, or the open files

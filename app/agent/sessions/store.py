@@ -42,9 +42,9 @@ _STALE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
-    """A thread's entry in the list of threads; its title is its name, else its first question.
+    """A thread's entry in the list of threads.
 
-    Of the questions it is the first with a subject.
+    Its title is the name given by the user, else the first question that is more than a greeting.
 
     Attributes:
         created: When the thread was started, as ISO 8601 in UTC.
@@ -165,7 +165,7 @@ class SessionStore:
         return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
-        """Return a new thread with everything before a question of a thread, which may be open.
+        """Return a new thread that copies a thread up to, but not including, one of its questions.
 
         `question_index` is an index in `Thread.runs()`; the index after the last copies everything.
 

@@ -175,8 +175,8 @@ class Thread:
     def result(self, call_id: str) -> dict[str, Any] | None:
         """Return the complete result of a call, or None if there is none.
 
-        Keys are status, summary, output, metadata, error, findings and artifacts; for a call that
-        did not run, only those of the message to the model.
+        Keys are status, summary, output, metadata, error, findings and artifacts. A call that did
+        not run has only what the message to the model holds.
         """
         found = self._results.get(call_id)
         if found is not None:

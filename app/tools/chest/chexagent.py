@@ -270,7 +270,10 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check a folder's weights against the network without loading them (for `models verify`).
+    """Check that the weights in the folder payload["weights"] fit, without loading them.
+
+    Returns:
+        The number of parameters, as `check_weights` does.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

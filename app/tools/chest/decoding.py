@@ -18,7 +18,7 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """A stopping criterion that only reports each token; `progress` may raise to cancel."""
+    """Reports each token, as a transformers `StoppingCriteria`; `progress` may raise to cancel."""
 
     def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
         self._progress = progress

@@ -158,7 +158,10 @@ class Maira:
         return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        """Return the part of an image of `rows` x `columns` pixels that the model sees.
+
+        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
+        """
         return visible_part(self.images, rows, columns)
 
 
@@ -274,7 +277,10 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image that the model sees, as a rectangle in pixel edges."""
+        """Return the part of an image of `rows` x `columns` pixels that the model sees.
+
+        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
+        """
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)

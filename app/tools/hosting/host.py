@@ -235,7 +235,7 @@ class CallTracker:
         self._estimate = Estimate(None)
 
     def begin(self, entry: str) -> None:
-        """Record that the call has left the queue and is starting."""
+        """Record that the call of `entry` ("module:function") leaves the queue and starts."""
         known = self._known()
         if known is not None and known.state is State.READY:
             start, state = "warm", replace(known, state=State.BUSY, fraction=0.0, why="")

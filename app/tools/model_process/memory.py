@@ -211,7 +211,7 @@ class Placement:
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The torch dtype."""
+        """The number format of the model's weights, as a torch dtype."""
         return getattr(torch, self.dtype)
 
 

@@ -240,8 +240,8 @@ class HeatmapItem(AnnotationItem):
 def on_screen(painter: QPainter) -> Generator[QTransform]:
     """Switch a painter to logical screen px; yield the transform from image to screen px.
 
-    A cosmetic pen would also keep its width, but in physical pixels: half as wide on a high-density
-    screen. Qt does not report the density of the device that a redirected painter paints on.
+    Lines drawn so keep their width at every zoom. A cosmetic pen counts physical pixels: its lines
+    would be half as wide on a high-density screen.
     """
     transform = painter.worldTransform()
     painter.save()

@@ -42,10 +42,10 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
-    """Return window `start` as changed by a drag of `dx` px to the right and `dy` px down.
+    """Return `start` after a drag: `dx` px to the right change the width, `dy` px down the centre.
 
-    `span` is the highest minus the lowest value in the image. The window is at least as wide as its
-    function requires (PS3.3 C.11.2.1.2: 1 for LINEAR).
+    `span`, the image's highest minus its lowest value, scales the change. The width stays above the
+    minimum of the window's VOI LUT function (PS3.3 C.11.2.1.2: 1 for LINEAR).
     """
     step = max(span, 1e-6) / RANGE_PX
     # A narrow range (floats in 0..1) cannot use LINEAR's smallest width of 1.
