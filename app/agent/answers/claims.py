@@ -130,7 +130,7 @@ class Claims:
         self._said: dict[int, set[str]] = {}
 
     def answer(self, text: str) -> str:
-        """Return an answer with its marks; one on an image that no tool looked at has at least one.
+        """Return an answer with its marks; at least one if it is about an image that no tool read.
 
         `marked` does the same for other texts.
         """

@@ -65,7 +65,7 @@ class Director:
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        without: Whether the model answered once more without a tool that the question needs.
+        without: Whether the model, urged once to call a tool, answered again without the call.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:

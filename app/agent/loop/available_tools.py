@@ -126,11 +126,10 @@ ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
 
 
 def related_tools(intent: Intent) -> frozenset[str]:
-    """Return the tools that the rules' reading of a question leads to; none if they have none.
+    """Return the tools that a question may need, as rules read it; none if rules do not read it.
 
-    They are what it asks for and what knows a thing that it names, with what these need, what
-    follows them and what can replace them; and the tools for which no pack has words, since only a
-    model can know when they fit.
+    They are the tools that answer it or work on an object that it names, the tools that these need,
+    that follow them or can replace them, and all tools for which no pack declares words.
     """
     plans, plan = intent.scene.plans, intent.plan
     steps = plan.steps if isinstance(plan, ToolPlan) else ()
@@ -156,9 +155,9 @@ def related_tools(intent: Intent) -> frozenset[str]:
 
 
 def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
-    """Return the tools, shortly described, that a question may need; others while there is room.
+    """Return short schemas of the tools that a question may need; of others while there is room.
 
-    A plan of its own is asked of a model only where rules have none.
+    `update_plan` is among them only where rules have made no plan.
     """
     short = [replace(item, parameters=brief(item.parameters)) for item in schemas]
     related, scene = related_tools(intent), intent.scene.tools

@@ -55,9 +55,9 @@ _TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 
 @lru_cache(maxsize=4096)
 def is_coded(key: str) -> bool:
-    """Return whether values under this key may leave this machine only where a list has them.
+    """Return whether only values in a code list may leave this machine under this key.
 
-    That holds for each attribute of a text VR, by its keyword, and for the keys of `code_lists`.
+    True for the keyword of each attribute with a text VR, and for the keys of `code_lists`.
     """
     from pydicom.datadict import dictionary_VR, tag_for_keyword
 

@@ -155,7 +155,7 @@ class Identifiers:
 
     Args:
         values: Names, places, ids and dates.
-        prose: Texts. Their uncommon words and long numbers count, and what they call a person.
+        prose: Free texts. Of these, uncommon words, long numbers and names of persons are removed.
 
     Attributes:
         pattern: Finds dates, and words of scripts without spaces; None if there are none.
