@@ -53,6 +53,8 @@ _NUMBERED = re.compile(
     r"|\b[^\W\d_]['\u2019][^\W\d_]{3,}"
 )
 """Addresses, words with long numbers, and names like O'Brien."""
+_NATIONAL = re.compile(r"(?:\d\d)?(?:\d\d(?:0\d|1[0-2])[0-3]\d|[0-3]\d(?:0\d|1[0-2])\d\d)(\d{4,5})")
+"""A national number that begins with the date of birth; the rest counts alone."""
 _MIN_WORD = 3
 _MIN_ID = 4
 _MIN_JOINED = 7  # characters of a number that is found with anything between them
@@ -230,6 +232,8 @@ class Identifiers:
     def _take_prose(self, text: str, owner: int) -> None:
         words = [word for _, _, word in _tokens(text) if len(word) >= _MIN_WORD and word.isalpha()]
         rare = [word for word in words if not _is_plain(word)]
+        # In one piece too: "LaShonda".
+        rare += [word for word in _letters(text) if len(word) >= _MIN_WORD and not _is_plain(word)]
         for word in rare:
             self._add(word, owner)
         if rare or len(words) >= _WHOLE:
@@ -253,7 +257,8 @@ class Identifiers:
         if runs and len(whole) >= _MIN_ID and not whole.isdigit():
             self._add(whole, owner, joined=True)
         joins = ["".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2)]
-        forms = [*joins, *runs, "".join(runs)]
+        rests = (found[1] for run in runs if (found := _NATIONAL.fullmatch(run)))
+        forms = [*joins, *runs, "".join(runs), *rests]
         for key in chain(forms, (form.lstrip("0") for form in forms)):
             # "123A" and the postcode NG7 2UH count, 123 and T12 do not.
             mixed = len(key) > _MIN_ID and not key.isdigit()

@@ -295,3 +295,13 @@ def test_a_word_or_a_number_counts_run_together_and_torn_apart(written: str, sen
 )
 def test_what_only_looks_like_a_name_stays(name: str, said: str, sent: str):
     assert cleaned({"PatientName": name}).text(said) == sent
+
+
+def test_the_rest_of_a_number_that_begins_with_the_date_of_birth_counts_alone():
+    header = {"PatientID": "PESEL 48052217364", "PatientBirthDate": "19480522"}
+    assert "17364" not in cleaned(header).text("pesel 480522 17364 - any consolidation?")
+
+
+def test_a_word_of_a_comment_with_a_capital_inside_counts_in_small_letters():
+    header = {"PatientComments": "mom LaShonda 208-555-0173"}
+    assert cleaned(header).text("lashonda asks if normal") == f"{REMOVED} asks if normal"
