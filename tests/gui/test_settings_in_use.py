@@ -229,6 +229,7 @@ def test_a_local_model_that_is_no_longer_chosen_is_ended(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a minute and a half alone
 def test_a_real_model_on_this_computer_is_tried_chosen_asked_and_ended(
     opened: Callable[[], Opened], wait_until: Wait
 ):
