@@ -86,6 +86,10 @@ class Evidence:
             tuple(lost),
         )
 
+    def cites(self, answer: str) -> bool:
+        """Return whether an answer cites a result of this conversation."""
+        return bool(self._look_up(answer)[1])
+
     def _look_up(self, answer: str) -> tuple[str, set[int], set[int]]:
         """Return the text with its marks, the numbers that are results, and those that are not."""
         cited: set[int] = set()

@@ -216,11 +216,12 @@ class Director:
         remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
         return _not_yet("It needs a tool's result.", remedy)
 
-    def finish(self, stopped: str = "", *, doubted: bool = False) -> None:
+    def finish(self, stopped: str = "", *, doubted: bool = False, uncited: bool = False) -> None:
         """End the plan, and record whether the goal was reached.
 
         `stopped` is the limit that ended the run, as a clause; "" if no limit did. `doubted` says
-        that parts of the answer are marked, because no result supports them.
+        that parts of the answer are marked, because no result supports them; `uncited` says that
+        an answer written by rules tells nothing of a result.
         """
         if self._goal is None:
             return
@@ -239,6 +240,8 @@ class Director:
             self._plan.end("incomplete", self.intent.viewer)
         elif self._plan and doubted:
             self._plan.end("incomplete", "The answer says what no result shows; it is marked.")
+        elif self._plan.needs_tools and uncited:
+            self._plan.end("incomplete", "The results do not say what was asked.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 

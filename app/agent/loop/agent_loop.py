@@ -222,7 +222,10 @@ class _Run:
             answer, stop = await self._within_time()
             said = [*self.answers.refused, *said_on_the_way(self.request.thread.history)]
             marked, early = self._marked(answer, said)
-            self.director.finish(stop.text if stop else "", doubted=marked != answer)
+            uncited = self.director.by_rules and not self.calls.evidence.cites(answer)
+            self.director.finish(
+                stop.text if stop else "", doubted=marked != answer, uncited=uncited
+            )
             checked = self.calls.evidence.check(
                 marked,
                 said,

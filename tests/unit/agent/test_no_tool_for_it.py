@@ -374,6 +374,17 @@ def test_a_fact_that_is_not_read_is_said_not_to_be_read_and_no_other_fact_is_tol
 
 
 @pytest.mark.parametrize(
+    ("question", "goal"),
+    [("what is the field of view?", "incomplete"), ("list the attributes", "done")],
+)
+def test_the_goal_is_not_reached_where_the_answer_tells_nothing_of_the_file(
+    tmp_path: Path, question: str, goal: str
+):
+    events = ask(tmp_path, question)
+    assert [event.goal for event in events if event.kind == "plan_updated" and event.goal] == [goal]
+
+
+@pytest.mark.parametrize(
     "question", ["list the attributes", "show the DICOM header", "how many bits?"]
 )
 def test_a_question_for_all_attributes_gets_them_all(question: str):
