@@ -22,7 +22,7 @@ from app.workspace.workspace import REFORMAT, Workspace
 
 
 class LayerLoading(QObject):
-    """Reads layers (e.g. segmentations) and presentation states for the shown image."""
+    """Reads layers (e.g. segmentations) and presentation states for the image of a canvas."""
 
     def __init__(
         self,
@@ -44,7 +44,8 @@ class LayerLoading(QObject):
         self._image: Instance | None = None
         self._objects: list[Instance] = []
         self._all_states: list[Instance] = []
-        layers, viewport = workspace.layers, workspace.viewport
+        viewport = self._viewport = canvas.model
+        layers = self._layers = viewport.layers
         viewport.image_changed.connect(self._image_changed)
         workspace.studies.changed.connect(self._studies_changed)
         layers.wanted.connect(self._read)
@@ -56,7 +57,7 @@ class LayerLoading(QObject):
     @property
     def applied(self) -> Instance | None:
         """The presentation state applied to the shown image or being read for it, or None."""
-        state = self._workspace.viewport.presentation
+        state = self._viewport.presentation
         return self._applying or (state.layer.instance if state else None)
 
     def open_object(self, instance: Instance) -> bool:
@@ -67,23 +68,23 @@ class LayerLoading(QObject):
         target = self._workspace.image_of(instance)
         if target is None:
             return False
-        viewport = self._workspace.viewport
+        viewport = self._viewport
         shown = viewport.instance
         named = shown is not None and shown.sop_instance_uid in instance.references
         # A section stays shown if the object can be drawn on its slices.
-        acquired = self._workspace.acquired
+        acquired = self._viewport.acquired
         over = acquired is not None and instance in layers_for(acquired, [instance])
         if not (over or (named and instance.content is Content.PRESENTATION)):
             viewport.show(target)
         if instance.content is Content.PRESENTATION:
             self.apply(instance)
         else:
-            self._workspace.layers.set_visible(key_of(instance), True)
+            self._layers.set_visible(key_of(instance), True)
         return True
 
     def lay(self, labels: Instance, failed: OnError | None = None) -> None:
         """Lay a label volume over the shown images, or tell why that cannot be done."""
-        over = self._workspace.acquired
+        over = self._viewport.acquired
         if over is None or labels.sop_instance_uid == over.sop_instance_uid:
             reason = "a label volume needs an image to be overlaid on, and none is shown"
             self._tell(FileProblem(reason, subject=str(labels.path), remedy="Show its image first"))
@@ -115,7 +116,7 @@ class LayerLoading(QObject):
         """Apply a presentation state to the shown image; None removes the applied one."""
         self._applying = instance
         if instance is None:
-            self._workspace.present(None)
+            self._viewport.present(None)
             return
         self._background.watch(
             self._decoder.presentation(instance),
@@ -127,10 +128,10 @@ class LayerLoading(QObject):
         if self._applying is not instance:
             return
         self._applying = None
-        self._workspace.present(state)
-        viewport = self._workspace.viewport
+        self._viewport.present(state)
+        viewport = self._viewport
         if viewport.presentation is None:
-            self._workspace.layers.changed.emit()
+            self._layers.changed.emit()
             reason = "this presentation state does not apply to the image shown"
             self._tell(
                 FileProblem(reason, subject=str(instance.path), remedy="Its images may not be open")
@@ -143,11 +144,11 @@ class LayerLoading(QObject):
         if self._applying is instance:
             self._applying = None
         self._tell(error)
-        self._workspace.layers.changed.emit()
+        self._layers.changed.emit()
 
     def _image_changed(self) -> None:
         self._applying = None
-        self._image = self._workspace.viewport.instance
+        self._image = self._viewport.instance
         self._find_objects()
 
     def _studies_changed(self) -> None:
@@ -181,31 +182,31 @@ class LayerLoading(QObject):
             and may_be_same_patient(item, shown)
         )
         # A section has the layers of the slices it was cut from.
-        over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
+        over = self._viewport.acquired if shown is not None and shown.kind == REFORMAT else shown
         found = layers_for(over, self._objects) if over is not None else []
         if over is not None:
-            found += self._workspace.layers.laid_over(self._workspace.scale_key(over))
-        self._workspace.layers.set_image([item for item in found if item is not shown])
+            found += self._layers.laid_over(self._workspace.scale_key(over))
+        self._layers.set_image([item for item in found if item is not shown])
 
     def _picture_changed(self) -> None:
         picture = self._canvas.picture
         if picture is None:
-            self._workspace.layers.show_on(None, 0, None)
+            self._layers.show_on(None, 0, None)
         else:
             job = picture.job
-            self._workspace.layers.show_on(job.instance, job.frame_index, job.frame)
+            self._layers.show_on(job.instance, job.frame_index, job.frame)
         self._drop_old()
 
     def _drop_old(self) -> None:
         """Cancel requests for frames that are no longer shown."""
-        place = self._workspace.layers.place
+        place = self._layers.place
         for wanted, (request, future) in list(self._reading.items()):
             if wanted[1:] != place and future.cancel():
                 del self._reading[wanted]
-                self._workspace.layers.drop_frame(request)
+                self._layers.drop_frame(request)
 
     def _read(self, key: str, instance: Instance) -> None:
-        layers = self._workspace.layers
+        layers = self._layers
         self._background.watch(
             self._decoder.layer(instance),
             partial(layers.take_layer, key),
@@ -221,11 +222,11 @@ class LayerLoading(QObject):
 
     def _take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
         self._reading.pop(request.place, None)
-        self._workspace.layers.take_frame(request, frame)
+        self._layers.take_frame(request, frame)
 
     def _fail_frame(self, request: LayerRequest, error: SightlineError) -> None:
         self._reading.pop(request.place, None)
-        self._workspace.layers.fail_frame(request, error.text)
+        self._layers.fail_frame(request, error.text)
 
 
 _DRAW = frozenset({Content.SEGMENTATION, Content.STRUCTURES})

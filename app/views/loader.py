@@ -32,8 +32,9 @@ from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Frame, Instance, Plane, ScanResult, Series, Study, Volume, Window
 from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
-from app.workspace.viewport import FrameRequest, Viewport
-from app.workspace.workspace import REFORMAT, ScaleKey, Workspace
+from app.workspace.signals import Signal
+from app.workspace.viewport import REFORMAT, FrameRequest, Viewport
+from app.workspace.workspace import ScaleKey, Workspace
 
 T = TypeVar("T")
 Thumbnail = NDArray[np.uint8]
@@ -42,24 +43,29 @@ ScanFound = Callable[[ScanResult], None]
 Opened = Callable[[], Sequence[Sequence[Instance]]]
 
 
-class Loader:
-    """Loads frames for the viewport, and thumbnails, reports, volumes and scans for other views."""
+class FrameLoading:
+    """Loads the frames that one viewport requests, and those near them in advance."""
 
     def __init__(
         self,
         viewport: Viewport,
         decoder: Decoder,
         background: Background,
-        place_of: PlaceOf = lambda _instance: None,  # so that neighbours are prefetched
+        prefetching: Prefetching,
     ) -> None:
         self._viewport = viewport
         self._decoder = decoder
         self._background = background
         self._latest: Future[Frame] | None = None
         self._shown: FrameRequest | None = None
-        self._prefetching = Prefetching(decoder, place_of)
+        self._prefetching = prefetching
         viewport.requested.connect(self._load)
         viewport.image_changed.connect(self._image_changed)
+
+    @property
+    def shows_image(self) -> bool:
+        """Whether the viewport shows an image."""
+        return self._viewport.instance is not None
 
     def close(self) -> None:
         """Cancel all requests for frames."""
@@ -121,6 +127,44 @@ class Loader:
 
     def _fail(self, request: FrameRequest, error: SightlineError) -> None:
         self._viewport.fail(request, error.text)
+
+
+class Loader:
+    """Loads frames for the viewports, and thumbnails, reports, volumes and scans for other views.
+
+    Attributes:
+        windows: The automatic windows of series that are known so far, each with the number of
+            images that its series had: it grows in a scan.
+    """
+
+    def __init__(
+        self,
+        viewport: Viewport,
+        decoder: Decoder,
+        background: Background,
+        place_of: PlaceOf = lambda _instance: None,  # so that neighbours are prefetched
+    ) -> None:
+        self._decoder = decoder
+        self._background = background
+        self._place_of = place_of
+        self._frames: list[FrameLoading] = []
+        self.windows: dict[ScaleKey, tuple[int, Window]] = {}
+        self.window_found: Signal[()] = Signal()
+        self.load_frames_of(viewport)
+
+    def load_frames_of(self, viewport: Viewport) -> None:
+        """Load the frames that another viewport requests, too."""
+        prefetching = Prefetching(self._decoder, self._place_of, self._share)
+        self._frames.append(FrameLoading(viewport, self._decoder, self._background, prefetching))
+
+    def _share(self) -> int:
+        """Return the bytes that each viewport with an image may request in advance."""
+        return AHEAD_BYTES // max(1, sum(frames.shows_image for frames in self._frames))
+
+    def close(self) -> None:
+        """Cancel all requests for frames."""
+        for frames in self._frames:
+            frames.close()
 
     def sample(
         self,
@@ -252,9 +296,15 @@ class Prefetching:
     Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
     """
 
-    def __init__(self, decoder: Decoder, place_of: PlaceOf) -> None:
+    def __init__(
+        self,
+        decoder: Decoder,
+        place_of: PlaceOf,
+        limit: Callable[[], int] = lambda: AHEAD_BYTES,
+    ) -> None:
         self._decoder = decoder
         self._place_of = place_of
+        self._limit = limit  # bytes of frames requested in advance
         self._asked: dict[Key, tuple[int, Future[Frame]]] = {}
         self._where: tuple[str, int] = ("", 0)
         self._series: Series | None = None
@@ -264,7 +314,7 @@ class Prefetching:
         """Prefetch the frames around frame `index` of an image."""
         self._follow(instance, index)
         asked: dict[Key, tuple[int, Future[Frame]]] = {}
-        room = AHEAD_BYTES
+        room = self._limit()
         for other, frame, priority in self._wanted(instance, index):
             room -= _bytes_of(other)
             if room < 0:
@@ -331,28 +381,29 @@ def _bytes_of(instance: Instance) -> int:
 
 
 class SeriesWindow(QObject):
-    """Finds the automatic window of the shown series and sets it on the viewport."""
+    """Finds the automatic window of a canvas' series and sets it on the viewport."""
 
     def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
         super().__init__(canvas)
         self._workspace = workspace
+        self._viewport = canvas.model
         self._loader = loader
-        self._known: dict[ScaleKey, tuple[int, Window]] = {}
-        """Window by series, and the number of images that the series had: it grows in a scan."""
+        self._known = loader.windows
         self._asked: tuple[ScaleKey, int] | None = None
-        workspace.viewport.image_changed.connect(self._follow)
+        loader.window_found.connect(self._follow)
+        canvas.model.image_changed.connect(self._follow)
         workspace.studies.changed.connect(self._ask)
         canvas.picture_changed.connect(self._ask)  # not before the first image is on the screen
 
     def _follow(self) -> None:
-        acquired = self._workspace.acquired
+        acquired = self._viewport.acquired
         known = self._known.get(self._workspace.scale_key(acquired)) if acquired else None
-        self._workspace.viewport.set_automatic(known[1] if known else None)
+        self._viewport.set_automatic(known[1] if known else None)
 
     def _ask(self) -> None:
         """Request samples of the shown series, unless its window is known or not needed."""
-        acquired = self._workspace.acquired
-        if acquired is None or not self._workspace.viewport.needs_automatic:
+        acquired = self._viewport.acquired
+        if acquired is None or not self._viewport.needs_automatic:
             return
         source = self._workspace.scale_source(acquired)
         count = len(source.instances) if isinstance(source, Series) else source.frames
@@ -391,4 +442,4 @@ class SeriesWindow(QObject):
 
     def _take(self, asked: tuple[ScaleKey, int], window: Window) -> None:
         self._known[asked[0]] = (asked[1], window)
-        self._follow()
+        self._loader.window_found.emit()

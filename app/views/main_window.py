@@ -60,10 +60,12 @@ from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
-from app.views.loader import Loader, SeriesWindow
+from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.theme import SPACE, THEME, restyle
+from app.views.viewports.viewport_area import ViewportArea
+from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing
@@ -129,20 +131,17 @@ class MainWindow(QMainWindow):
             frame = QRect(QPoint(), self.size().boundedTo(room.size()))
             frame.moveCenter(room.center())
             self.setGeometry(frame)
-        self._make_center()
+        self._make_center(decoder)
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
-        self.layer_loading = LayerLoading(
-            workspace, self.canvas, decoder, self.background, self.notices.show_error
-        )
-        self.layers_panel = LayersPanel(workspace, self.layer_loading)
+        self.layers_panel = LayersPanel(workspace, lambda: self.layer_loading)
+        self.viewports.first_of = self.study_list.first_of
         self._arrangement = self._make_docks()
         self.docks = self._arrangement.by_name
-        self.study_list.series_clicked.connect(self.documents.focus_page)
-        self.study_list.over_images.connect(self.layer_loading.open_object)
-        self.documents.report.over_images.connect(self.layer_loading.open_object)
+        self.study_list.series_clicked.connect(lambda: self.documents.focus_page())
+        self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
         self._make_status()
@@ -159,19 +158,27 @@ class MainWindow(QMainWindow):
 
     # Parts
 
-    def _make_center(self) -> None:
-        self.canvas = Canvas(self.workspace, self.background)
-        SeriesWindow(self.canvas, self.workspace, self.loader)
-        self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
-        self.planes.failed.connect(
-            lambda title, reason: self.notices.show_notice("warning", title, reason)
+    def _make_center(self, decoder: Decoder) -> None:
+        buttons: list[Action] = [
+            ("Open files…", self.choose_files),
+            ("Open folder…", self.choose_folder),
+        ]
+        if self.open_demo is not None:
+            buttons.append(("Open the demo", self.open_demo))
+        self.viewports = ViewportArea(
+            ViewportServices(
+                self.workspace,
+                decoder,
+                self.loader,
+                self.background,
+                lambda: self.docks["Attributes"].show(),
+                lambda error: self.notices.show_error(error),
+                tuple(buttons),
+            )
         )
         self.panes = PaneArea(self.workspace.panes, self.background)
         self.splitter = _Center()
-        self.documents = DocumentStack(
-            self.canvas, self.workspace, self.loader, lambda: self.docks["Attributes"].show()
-        )
-        self.splitter.addWidget(self.documents)
+        self.splitter.addWidget(self.viewports)
         self.splitter.addWidget(self.panes)
         self.splitter.setSizes([600, 400])
         self.splitter.setStretchFactor(0, 3)
@@ -181,13 +188,38 @@ class MainWindow(QMainWindow):
         column(self.splitter, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
-        buttons: list[Action] = [
-            ("Open files…", self.choose_files),
-            ("Open folder…", self.choose_folder),
-        ]
-        if self.open_demo is not None:
-            buttons.append(("Open the demo", self.open_demo))
-        self.placeholder = Placeholder(self.canvas, self.workspace.viewport, buttons)
+
+    @property
+    def canvas(self) -> Canvas:
+        """The canvas of the active viewport."""
+        return self.viewports.active.canvas
+
+    @property
+    def planes(self) -> PlaneSwitch:
+        """The plane switch of the active viewport."""
+        return self.viewports.active.planes
+
+    @property
+    def documents(self) -> DocumentStack:
+        """The canvas and pages of the active viewport."""
+        return self.viewports.active.documents
+
+    @property
+    def layer_loading(self) -> LayerLoading:
+        """The loading of layers for the active viewport."""
+        return self.viewports.active.layer_loading
+
+    @property
+    def placeholder(self) -> Placeholder:
+        """The page over the active viewport's canvas when that shows no image."""
+        return self.viewports.active.placeholder
+
+    def _take_frame(self, frame: ViewportFrame) -> None:
+        """Show the progress and failures of a viewport's plane switch in the window."""
+        self.statusBar().addWidget(frame.planes.progress)
+        frame.planes.failed.connect(
+            lambda title, reason: self.notices.show_notice("warning", title, reason)
+        )
 
     def _make_docks(self) -> WindowDocks:
         panels: dict[str, QWidget] = {
@@ -209,7 +241,9 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
-        bar.addWidget(self.planes.progress)
+        for frame in self.viewports.frames:
+            self._take_frame(frame)
+        self.viewports.frame_made.connect(self._take_frame)
         self.model_host = ModelHostButton()
         bar.addPermanentWidget(self.model_host)
         note = label("Not for diagnosis", "caption")
@@ -221,7 +255,7 @@ class MainWindow(QMainWindow):
     @property
     def busy(self) -> bool:
         """Whether a scan, frame, drawing, report or pane is still unfinished."""
-        parts = (self.opening, self.canvas, self.documents, self.panes)
+        parts = (self.opening, self.viewports, self.panes)
         return any(part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
@@ -400,10 +434,9 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         self.workspace.close()
         self.opening.cancel()
-        self.planes.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes)
-        for part in (self.canvas, self.documents, *lists):
+        for part in (self.viewports, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()

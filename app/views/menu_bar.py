@@ -15,9 +15,10 @@ from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Plane, Window
 from app.views import icons, wording
 from app.views.canvas import heatmap_legend
+from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
-from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.canvas.scrolling import Scroller
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
 from app.workspace import drawing
@@ -44,34 +45,37 @@ class MainActions:
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
-        self._canvas = window.canvas
         self._workspace = window.workspace
         self._make_window_actions()
         self._make_image_actions()
         self._make_scroll_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
-        self.presets = PresetMenu(self._canvas, window)
-        self.plane_menu = PlaneMenu(window.planes, self._action, window)
-        self.heat = HeatmapMenu(self._canvas, self._action, window)
+        self.presets = PresetMenu(window)
+        self.plane_menu = PlaneMenu(window, self._action)
+        self.heat = HeatmapMenu(window, self._action)
         self._fill_menu_bar()
         self.toolbar = self._make_toolbar()
         self._connect()
         self.refresh()
 
     def _connect(self) -> None:
-        workspace, canvas = self._workspace, self._canvas
+        workspace, viewports = self._workspace, self._window.viewports
         workspace.commands.changed.connect(self.refresh)
         workspace.annotations.changed.connect(self.refresh)
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
-        workspace.viewport.display_changed.connect(self.refresh)
+        workspace.display_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
-        canvas.picture_changed.connect(self.refresh)
-        canvas.status_changed.connect(self.refresh)
-        canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
-        canvas.drawing_tool.tool_changed.connect(lambda _tool: self.refresh())
-        canvas.menu_wanted.connect(self._show_context_menu)
+        viewports.picture_changed.connect(self.refresh)
+        viewports.status_changed.connect(self.refresh)
+        viewports.playing_changed.connect(self.refresh)
+        viewports.tool_changed.connect(lambda _tool: self.refresh())
+        viewports.menu_wanted.connect(self._show_context_menu)
+
+    @property
+    def _canvas(self) -> Canvas:
+        return self._window.canvas
 
     def _action(
         self,
@@ -113,12 +117,24 @@ class MainActions:
         self.about = add("About Sightline", window.show_about, icon="info")
 
     def _make_image_actions(self) -> None:
-        canvas, add = self._canvas, self._action
-        zoom, flip, rotate = canvas.zoom_by, canvas.flip, canvas.rotate
-        self.invert = add("Invert", canvas.toggle_invert, "I", "contrast", checkable=True)
-        self.reset = add("Reset view", canvas.reset, "R", "rotate-ccw")
-        self.fit = add("Fit to window", canvas.fit, "F", "maximize")
-        self.one_to_one = add("Actual pixels", canvas.one_to_one, "1")
+        add = self._action
+
+        def invert() -> None:
+            self._canvas.toggle_invert()
+
+        def zoom(factor: float) -> None:
+            self._canvas.zoom_by(factor)
+
+        def flip(*, across: bool) -> None:
+            self._canvas.flip(across=across)
+
+        def rotate(quarters: int) -> None:
+            self._canvas.rotate(quarters)
+
+        self.invert = add("Invert", invert, "I", "contrast", checkable=True)
+        self.reset = add("Reset view", lambda: self._canvas.reset(), "R", "rotate-ccw")
+        self.fit = add("Fit to window", lambda: self._canvas.fit(), "F", "maximize")
+        self.one_to_one = add("Actual pixels", lambda: self._canvas.one_to_one(), "1")
         self.one_to_one.setIconText("1:1")
         self.zoom_in = add("Zoom in", lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
         self.zoom_out = add("Zoom out", lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
@@ -128,13 +144,19 @@ class MainActions:
         self.turn_right = add("Rotate right", lambda: rotate(1), "]", "rotate-cw-square")
 
     def _make_scroll_actions(self) -> None:
-        scroll, add = self._canvas.scroller, self._action
-        key_image, series = self._window.documents.key_images.step, self._window.study_list.step
-        self.play = add("Play cine", scroll.toggle, "P", "play", checkable=True)
-        self.faster = add("Faster cine", lambda: scroll.change_speed(1), ".")
-        self.slower = add("Slower cine", lambda: scroll.change_speed(-1), ",")
-        self.next = add("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
-        self.previous = add("Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left")
+        add, series = self._action, self._window.study_list.step
+
+        def scroll() -> Scroller:
+            return self._canvas.scroller
+
+        def key_image(by: int) -> None:
+            self._window.documents.key_images.step(by)
+
+        self.play = add("Play cine", lambda: scroll().toggle(), "P", "play", checkable=True)
+        self.faster = add("Faster cine", lambda: scroll().change_speed(1), ".")
+        self.slower = add("Slower cine", lambda: scroll().change_speed(-1), ",")
+        self.next = add("Next image or frame", lambda: scroll().step(1), "Ctrl+Right")
+        self.previous = add("Previous image or frame", lambda: scroll().step(-1), "Ctrl+Left")
         self.next_key = add("Next key image", lambda: key_image(1), "K", "star")
         self.previous_key = add("Previous key image", lambda: key_image(-1), "Shift+K")
         self.next_series = add("Next series", lambda: series(1), "N")
@@ -143,7 +165,9 @@ class MainActions:
 
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
-            toggle = partial(self._canvas.drawing_tool.toggle, tool)
+            def toggle() -> None:
+                self._canvas.drawing_tool.toggle(tool)
+
             action = self._action(text, toggle, shortcut, icon, checkable=True, kind=_ToolAction)
             self.drawing_tools[tool] = action
             return action
@@ -314,15 +338,16 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 class PresetMenu(QMenu):
     """The menu of grey windows: the image's own (VOI), an automatic one, those of the modality."""
 
-    def __init__(self, canvas: Canvas, parent: QWidget) -> None:
-        super().__init__("Window presets", parent)
-        self._canvas = canvas
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__("Window presets", window)
+        self._window = window
         self.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:
         self.clear()
-        picture = self._canvas.picture
-        shown, found = self._canvas.shown_window, False
+        canvas = self._window.canvas
+        picture = canvas.picture
+        shown, found = canvas.shown_window, False
         for window in picture.presets if picture else ():
             name = wording.one_line(window.explanation)
             name = "Automatic" if name == AUTO else name
@@ -332,7 +357,7 @@ class PresetMenu(QMenu):
             action.setChecked(checked)
             found = found or checked
             action.triggered.connect(
-                lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
+                lambda _checked=False, chosen=window: canvas.set_window(chosen)
             )
         if self.isEmpty():
             self.addAction("Window presets do not apply to this image").setEnabled(False)
@@ -341,23 +366,23 @@ class PresetMenu(QMenu):
 class PlaneMenu(QMenu):
     """The menu of planes: as acquired, axial, coronal, sagittal."""
 
-    def __init__(
-        self, planes: PlaneSwitch, make_action: Callable[..., QAction], parent: QWidget
-    ) -> None:
-        super().__init__("Plane", parent)
-        self._planes = planes
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__("Plane", window)
+        self._window = window
         self.choices: dict[Plane, QAction] = {}
         for plane, key in PLANE_KEYS.items():
-            action = make_action(
-                _plane_name(plane), partial(planes.choose, plane), key, checkable=True
-            )
+            choose = partial(self._choose, plane)
+            action = make_action(_plane_name(plane), choose, key, checkable=True)
             # A click on the plane that is shown would uncheck it.
             action.triggered.connect(lambda _checked=False: self.refresh())
             self.addAction(action)
             self.choices[plane] = action
-        planes.changed.connect(self.refresh)
+        window.viewports.planes_changed.connect(self.refresh)
         self._button: QToolButton | None = None
         self.refresh()
+
+    def _choose(self, plane: Plane) -> None:
+        self._window.planes.choose(plane)
 
     def attach(self, button: QToolButton) -> None:
         """Make a button open the menu and show the name of the shown plane as its text."""
@@ -375,7 +400,7 @@ class PlaneMenu(QMenu):
 
     def refresh(self) -> None:
         """Check the shown plane and enable the planes that the series can be shown in."""
-        wanted, possible = self._planes.wanted, self._planes.possible
+        wanted, possible = self._window.planes.wanted, self._window.planes.possible
         for plane, action in self.choices.items():
             action.setEnabled(plane in possible and len(possible) > 1)
             action.setChecked(plane is wanted)
@@ -388,22 +413,30 @@ class PlaneMenu(QMenu):
 class HeatmapMenu(QMenu):
     """The menu that sets how strongly heatmaps are drawn over the image."""
 
-    def __init__(
-        self, canvas: Canvas, make_action: Callable[..., QAction], parent: QWidget
-    ) -> None:
-        super().__init__("Heatmaps", parent)
-        self._layer = canvas.findings_layer
-        self.switch = make_action("Show or hide heatmaps", self._layer.toggle_heat, "Shift+H")
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__("Heatmaps", window)
+        self._window = window
+        self.switch = make_action("Show or hide heatmaps", self._toggle, "Shift+H")
         self.addAction(self.switch)
         self.addSeparator()
         self.strengths: dict[float, QAction] = {}
         for name, strength in heatmap_legend.STRENGTHS.items():
-            choose = partial(self._layer.set_heat_strength, strength)
+            choose = partial(self._set_strength, strength)
             action = make_action(name, choose, checkable=True)
             action.triggered.connect(lambda _checked=False: self._check())
             self.strengths[strength] = action
             self.addAction(action)
         self.aboutToShow.connect(self._check)
+
+    @property
+    def _layer(self) -> AnnotationLayer:
+        return self._window.canvas.findings_layer
+
+    def _toggle(self) -> None:
+        self._layer.toggle_heat()
+
+    def _set_strength(self, strength: float) -> None:
+        self._layer.set_heat_strength(strength)
 
     def _check(self) -> None:
         for strength, action in self.strengths.items():

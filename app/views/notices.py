@@ -26,7 +26,7 @@ from app.views.widgets import (
     tool_button,
 )
 from app.views.wording import counted
-from app.workspace.viewport import Viewport
+from app.workspace.workspace import Workspace
 
 MOST = 3  # shown at once; older ones make way
 MOST_REASONS = 2  # in one notice; the study list has all
@@ -171,17 +171,17 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 
 
 class Placeholder(QWidget):
-    """The page that covers the canvas when no image is shown: start page, progress or error."""
+    """The page that covers a canvas without image: start page, progress, error, or a hint."""
 
     def __init__(
         self,
         canvas: Canvas,
-        viewport: Viewport,
+        workspace: Workspace,
         actions: list[Action],
     ) -> None:
         super().__init__(canvas)
         self._canvas = canvas
-        self._viewport = viewport
+        self._workspace = workspace
         self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._wait.timeout.connect(self.refresh)
         self._waited = False
@@ -194,10 +194,12 @@ class Placeholder(QWidget):
             _begin_page(self._mark, actions),
             _page(waiting, label("Loading…", "muted")),
             _page(broken, label("This image cannot be shown", "title"), self.error_text),
+            _page(label("Drag a series here from the list of studies", "muted", wrap=True)),
         ):
             self._pages.addWidget(page)
         canvas.installEventFilter(self)
         canvas.status_changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:
@@ -218,8 +220,8 @@ class Placeholder(QWidget):
             self.raise_()
 
     def _wanted_page(self) -> int:
-        if self._viewport.instance is None:
-            return 0
+        if self._canvas.model.instance is None:
+            return 3 if self._workspace.studies.all and not self._canvas.alone else 0
         if self._canvas.error:
             self.error_text.setText(self._canvas.error)
             return 2

@@ -115,53 +115,80 @@ class LayerRequest:
         return self.key, key_of(self.target), self.index
 
 
-class Layers:
-    """The layers of the image on the canvas. All methods are called on the GUI thread."""
+class LayerStore:
+    """What all viewports know of layers: objects that were read, their shapes and their styles."""
 
     def __init__(self) -> None:
+        self.styles: dict[str, LayerStyle] = {}
+        self.layers: dict[str, Layer] = {}
+        self.errors: dict[str, str] = {}
+        self.asked: set[str] = set()
+        self.report: tuple[Layer, ReportShapes] | None = None
+        self.frames: OrderedDict[Place, LayerFrame] = OrderedDict()
+        self.bytes = 0
+        self.opacity = OPACITY
+        self.laid: dict[ScaleKey, dict[str, Instance]] = {}
+        self.views: list[Layers] = []  # those of the viewports
+        self.laid_changed: Signal[()] = Signal()
+
+    def changed(self) -> None:
+        """Tell every viewport that its layers may be drawn differently."""
+        for view in tuple(self.views):
+            view.changed.emit()
+
+
+class Layers:
+    """The layers of the image in one viewport. All methods are called on the GUI thread.
+
+    Styles, and what was read, are those of all viewports that share `store`.
+    """
+
+    def __init__(self, store: LayerStore | None = None) -> None:
+        self._store = store or LayerStore()
+        self._store.views.append(self)
         self._objects: dict[str, Instance] = {}
-        self._styles: dict[str, LayerStyle] = {}
-        self._layers: dict[str, Layer] = {}
-        self._errors: dict[str, str] = {}
-        self._asked: set[str] = set()
         self._target: tuple[Instance, int] | None = None
         self._frame: Frame | None = None
         self._state: PresentationState | None = None
-        self._report: tuple[Layer, ReportShapes] | None = None
-        self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
-        self._bytes = 0
         self._pending: set[Place] = set()
-        self.opacity = OPACITY
         self._own: tuple[Frame, LayerEntry] | None = None
-        self._laid: dict[ScaleKey, dict[str, Instance]] = {}
         self.changed: Signal[()] = Signal()
         self.wanted: Signal[str, Instance] = Signal()
         self.frame_wanted: Signal[LayerRequest] = Signal()
-        self.laid_changed: Signal[()] = Signal()
+
+    @property
+    def opacity(self) -> float:
+        """Opacity of all fills, 0 to 1."""
+        return self._store.opacity
+
+    @property
+    def laid_changed(self) -> Signal[()]:
+        """Emitted when a label volume is laid over images, or lifted."""
+        return self._store.laid_changed
 
     # Layers
 
     def lay(self, over: ScaleKey, layer: Layer) -> None:
         """Lay a label volume, read as a layer, over the images with a scale key."""
         key = key_of(layer.instance)
-        self._asked.add(key)
-        self._layers[key] = layer
-        self._laid.setdefault(over, {})[key] = layer.instance
-        self.laid_changed.emit()
+        self._store.asked.add(key)
+        self._store.layers[key] = layer
+        self._store.laid.setdefault(over, {})[key] = layer.instance
+        self._store.laid_changed.emit()
 
     def lift(self, over: ScaleKey, layer: Layer) -> None:
         """Remove a label volume from the images with a scale key."""
-        self._laid.get(over, {}).pop(key_of(layer.instance), None)
-        self.laid_changed.emit()
+        self._store.laid.get(over, {}).pop(key_of(layer.instance), None)
+        self._store.laid_changed.emit()
 
     def laid_over(self, over: ScaleKey) -> tuple[Instance, ...]:
         """Return the label volumes laid over the images with a scale key."""
-        return tuple(self._laid.get(over, {}).values())
+        return tuple(self._store.laid.get(over, {}).values())
 
     @property
     def laid(self) -> frozenset[str]:
         """The keys of all label volumes that are laid over images, shown or not."""
-        return frozenset(key for volumes in self._laid.values() for key in volumes)
+        return frozenset(key for volumes in self._store.laid.values() for key in volumes)
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
@@ -182,8 +209,8 @@ class Layers:
         """
         self._objects = {key_of(item): item for item in objects}
         for key, item in self._objects.items():
-            if key not in self._asked:
-                self._asked.add(key)
+            if key not in self._store.asked:
+                self._store.asked.add(key)
                 self.wanted.emit(key, item)
         self.changed.emit()
 
@@ -204,47 +231,50 @@ class Layers:
 
     def set_report(self, layer: Layer | None, shapes: ReportShapes) -> None:
         """Set the report whose regions are drawn on its images; None for no report."""
-        self._report = (layer, shapes) if layer is not None else None
-        self.changed.emit()
+        self._store.report = (layer, shapes) if layer is not None else None
+        self._store.changed()
 
     def forget(self, instances: Iterable[Instance]) -> None:
         """Discard all data from files that were closed."""
         closed = {key_of(instance) for instance in instances}
-        self._asked -= closed
-        for known in (self._objects, self._layers, self._styles, self._errors):
+        self._store.asked -= closed
+        store = self._store
+        own = [view._objects for view in store.views]
+        for known in (*own, store.layers, store.styles, store.errors):
             for key in closed.intersection(known):
                 del known[key]
-        for place in [one for one in self._frames if not closed.isdisjoint(one[:2])]:
+        for place in [one for one in self._store.frames if not closed.isdisjoint(one[:2])]:
             self._drop(place)
-        if self._report is not None and key_of(self._report[0].instance) in closed:
-            self._report = None
-        self.changed.emit()
+        if self._store.report is not None and key_of(self._store.report[0].instance) in closed:
+            self._store.report = None
+        self._store.changed()
 
     # Answers
 
     def take_layer(self, key: str, layer: Layer) -> None:
         """Store the items of an object that has been read."""
-        if key in self._asked:  # else it was closed meanwhile
-            self._layers[key] = layer
-            self._errors.pop(key, None)
-            self.changed.emit()
+        if key in self._store.asked:  # else it was closed meanwhile
+            self._store.layers[key] = layer
+            self._store.errors.pop(key, None)
+            self._store.changed()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
         """Store an object's shapes on one frame; they appear if that frame is shown."""
         place = request.place
         self._pending.discard(place)
-        if request.key not in self._asked:
+        if request.key not in self._store.asked:
             return
         self._drop(place)
-        self._frames[place] = frame
-        self._bytes += bytes_of(frame)
-        for old in list(self._frames):
-            if self._bytes <= CACHE_BYTES:
+        self._store.frames[place] = frame
+        self._store.bytes += bytes_of(frame)
+        for old in list(self._store.frames):
+            if self._store.bytes <= CACHE_BYTES:
                 break
-            if old != place and old[1:] != self.place:
+            if old != place and all(old[1:] != view.place for view in self._store.views):
                 self._drop(old)
-        if place[1:] == self.place:
-            self.changed.emit()
+        for view in tuple(self._store.views):
+            if place[1:] == view.place:
+                view.changed.emit()
 
     def fail_frame(self, request: LayerRequest, error: str) -> None:
         """Record that an object's shapes on one frame cannot be read, and why."""
@@ -255,26 +285,26 @@ class Layers:
         self._pending.discard(request.place)
 
     def _drop(self, place: Place) -> None:
-        frame = self._frames.pop(place, None)
+        frame = self._store.frames.pop(place, None)
         if frame is not None:
-            self._bytes -= bytes_of(frame)
+            self._store.bytes -= bytes_of(frame)
 
     def fail(self, key: str, error: str) -> None:
         """Record that an object cannot be read, and why."""
-        self._errors[key] = error
-        self.changed.emit()
+        self._store.errors[key] = error
+        self._store.changed()
 
     # Display
 
     def style(self, key: str) -> LayerStyle:
         """Return the style in which a layer is drawn."""
-        return self._styles.get(key) or LayerStyle()
+        return self._store.styles.get(key) or LayerStyle()
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
         self._set_style(key, replace(self.style(key), visible=visible))
         if visible:
-            self._ask()
+            self._ask_all()
 
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
         """Show or hide one item of a layer."""
@@ -293,37 +323,41 @@ class Layers:
         on = style.visible and not style.hidden.issuperset(items)
         hidden = style.hidden.union(items) if on else style.hidden.difference(items)
         self._set_style(key, replace(style, visible=True, hidden=hidden))
-        self._ask()
+        self._ask_all()
 
     def set_laid_visible(self, visible: bool) -> None:
         """Show or hide every label of every label volume laid over an image."""
         for key in self.laid:
-            items = () if visible else self._layers[key].items
+            items = () if visible else self._store.layers[key].items
             hidden = frozenset(item.number for item in items)
             self._set_style(key, replace(self.style(key), visible=True, hidden=hidden))
-        self._ask()
+        self._ask_all()
 
     def show_only(self, key: str, item: int) -> None:
         """Show only one item of a layer and hide all others."""
         layer = next((entry.layer for entry in self.entries if entry.key == key), None)
         others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
         self._set_style(key, replace(self.style(key), visible=True, hidden=others - {item}))
-        self._ask()
+        self._ask_all()
 
     def show_all(self, key: str) -> None:
         """Show every item of a layer."""
         self._set_style(key, replace(self.style(key), visible=True, hidden=frozenset()))
-        self._ask()
+        self._ask_all()
 
     def set_opacity(self, opacity: float) -> None:
         """Set the opacity of all fills, 0 to 1, including fills in layers added later."""
-        self.opacity = min(max(opacity, 0.0), 1.0)
-        self.changed.emit()
+        self._store.opacity = min(max(opacity, 0.0), 1.0)
+        self._store.changed()
 
     def _set_style(self, key: str, style: LayerStyle) -> None:
         if style != self.style(key):
-            self._styles[key] = style
-            self.changed.emit()
+            self._store.styles[key] = style
+            self._store.changed()
+
+    def _ask_all(self) -> None:
+        for view in self._store.views:
+            view._ask()
 
     def _ask(self) -> None:
         """Request the missing shapes of visible layers on the shown frame."""
@@ -333,15 +367,19 @@ class Layers:
         for key, item in self._objects.items():
             request = LayerRequest(key, item, target, index)
             place = request.place
-            known = place in self._frames or place in self._pending
-            if self.style(key).visible and not known and key not in self._errors:
+            known = place in self._store.frames or place in self._pending
+            if self.style(key).visible and not known and key not in self._store.errors:
                 self._pending.add(place)
                 self.frame_wanted.emit(request)
 
     def _entry(self, key: str, item: Instance) -> LayerEntry:
-        layer, error, style = self._layers.get(key), self._errors.get(key, ""), self.style(key)
+        layer, error, style = (
+            self._store.layers.get(key),
+            self._store.errors.get(key, ""),
+            self.style(key),
+        )
         title = layer.title if layer else item.get("SeriesDescription")
-        frame = self._frames.get((key, *self.place)) if self.place is not None else None
+        frame = self._store.frames.get((key, *self.place)) if self.place is not None else None
         title = title or item.get("Modality")
         return LayerEntry(key, item.content, title, style, layer, frame, error)
 
@@ -384,9 +422,9 @@ class Layers:
         return self._own_entry(key, Content.PRESENTATION, layer, image.shapes)
 
     def _regions(self) -> LayerEntry | None:
-        if self._target is None or self._report is None:
+        if self._target is None or self._store.report is None:
             return None
-        (instance, index), (layer, known) = self._target, self._report
+        (instance, index), (layer, known) = self._target, self._store.report
         uid = instance.sop_instance_uid
         shapes = known.get((uid, -1), ()) + known.get((uid, index), ())
         if not shapes or not may_be_same_patient(layer.instance, instance):

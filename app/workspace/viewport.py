@@ -16,6 +16,7 @@ from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.windows import has_automatic_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Voi, Window
+from app.workspace.layers import Layers
 from app.workspace.signals import Signal
 
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
@@ -84,11 +85,29 @@ def _own_key(instance: Instance) -> object:
     return instance.path, instance.part
 
 
-class Viewport:
-    """The frame in one viewport and its display. All methods must be called on the GUI thread."""
+Place = tuple[Instance, int]
+"""An acquired image, and a frame of it (from 0)."""
 
-    def __init__(self, scale_key: Callable[[Instance], object] = _own_key) -> None:
+
+class Viewport:
+    """The frame in one viewport and its display. All methods must be called on the GUI thread.
+
+    Args:
+        scale_key: Returns a key that all images of a series share (see `Workspace.scale_key`).
+        layers: The layers drawn over the image.
+        sections: Filled with the instances that hold sections, by UID, each with its source.
+    """
+
+    def __init__(
+        self,
+        scale_key: Callable[[Instance], object] = _own_key,
+        layers: Layers | None = None,
+        sections: dict[str, tuple[Instance, Place]] | None = None,
+    ) -> None:
         self._scale_key = scale_key
+        self._sections = {} if sections is None else sections
+        self.layers = layers or Layers()
+        self._source: Place | None = None  # where the shown sections were made from
         self._greys: dict[object, tuple[Window | None, bool]] = {}  # window, inversion by series
         self.instance: Instance | None = None
         self.frame_index = 0
@@ -107,6 +126,27 @@ class Viewport:
         self.frame_changed: Signal[()] = Signal()  # new pixels, or an error
         self.display_changed: Signal[()] = Signal()
 
+    def clear(self) -> None:
+        """Show nothing, and forget how series were shown."""
+        self.show(None)
+        self.set_display(Display())
+        self._greys.clear()
+
+    def close(self) -> None:
+        """Disconnect all listeners."""
+        for model in (self, self.layers):
+            for value in vars(model).values():
+                if isinstance(value, Signal):
+                    value.clear()
+
+    @property
+    def acquired(self) -> Instance | None:
+        """The shown instance; for a reformat, the acquired image that it was made from."""
+        shown = self.instance
+        if shown is not None and shown.kind == REFORMAT:
+            return self._source[0] if self._source else None
+        return shown
+
     @property
     def loading(self) -> bool:
         """Whether the viewport is empty because its requested frame has not arrived yet."""
@@ -123,6 +163,8 @@ class Viewport:
         window, inversion and orientation, e.g. for a neighbour of the shown image. Settings that a
         presentation state made are kept only if the state applies to the instance.
         """
+        if instance is not None and instance.sop_instance_uid in self._sections:
+            self._source = self._sections[instance.sop_instance_uid][1]
         if self.instance is not None and self._applied is None:
             greys = self.display.window, self.display.invert
             self._greys[self._scale_key(self.instance)] = greys
@@ -135,9 +177,41 @@ class Viewport:
         self.display = self._carried(frame_index) if keep_display else self._remembered(frame_index)
         self._applied = self.presented(frame_index)
         self._number += 1
+        self.layers.set_presentation(self.presentation)
         self.image_changed.emit()
         if instance is not None and instance.has_frames:
             self._request(frame_index)
+
+    def show_reformat(
+        self, instance: Instance, index: int = 0, window: Window | None = None
+    ) -> None:
+        """Show section `index` of an instance with sections through the shown image's series.
+
+        Window and inversion are kept; flips and rotation are not, since they would mean something
+        else in another plane. If the user has not set a window, `window` is used: the one in which
+        the acquired image is shown.
+        """
+        shown, source = self.instance, self._source
+        if shown is not None and shown.kind != REFORMAT:
+            source = (shown, self.frame_index)
+            self.lent_window = None
+        if source is None:
+            return
+        if self.display.window is None:
+            self.lent_window = window
+        self._sections[instance.sop_instance_uid] = (instance, source)
+        self._swap(instance, index)
+
+    def show_acquired(self, image: Instance | None = None, index: int = 0) -> None:
+        """Return from a reformat to frame `index` of an acquired image; or to its source."""
+        shown = self.instance
+        if shown is not None and shown.kind == REFORMAT and self._source is not None:
+            self._swap(*((image, index) if image is not None else self._source))
+
+    def _swap(self, instance: Instance, index: int) -> None:
+        display = self.display
+        self.show(instance, index)
+        self.set_display(Display(display.window, display.invert))
 
     def scroll_to(self, frame_index: int) -> None:
         """Show another frame of the same instance.
@@ -200,6 +274,7 @@ class Viewport:
         self._applied = self.presented(self.frame_index)
         self.set_display(self.own_display(self.frame_index))
         self._request(self.frame_index)
+        self.layers.set_presentation(self.presentation)
 
     def reset_display(self) -> None:
         """Restore the image's own window and orientation, or those of the applied state."""

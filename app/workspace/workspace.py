@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -10,18 +11,18 @@ from types import MappingProxyType
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
-from app.imaging.presentation import PresentationState
-from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study, Window
+from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
-from app.workspace.layers import Layers
+from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
+from app.workspace.layout import Layout, Slot
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Display, Pane, Panes, Viewport
+from app.workspace.viewport import Pane, Panes, Place, Viewport
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -42,22 +43,64 @@ class Workspace:
         self.studies = Studies()
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
-        self.viewport = Viewport(self.scale_key)
         self.panes = Panes()
-        self.layers = Layers()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
-        self._source: tuple[Instance, int] | None = None  # acquired image and frame of a reformat
-        self._reformats: dict[str, tuple[Instance, tuple[Instance, int]]] = {}  # with their source
+        self.image_changed: Signal[()] = Signal()
+        """The active viewport shows another instance, or another viewport is active."""
+        self.frame_changed: Signal[()] = Signal()
+        """The active viewport has new pixels or an error, or another viewport is active."""
+        self.display_changed: Signal[()] = Signal()
+        """The active viewport's display changed, or another viewport is active."""
+        self.layers_changed: Signal[()] = Signal()
+        """The active viewport's layers changed, or another viewport is active."""
+        self._layer_store = LayerStore()
+        self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
-        self.viewport.image_changed.connect(self._follow_study)
+        self.image_changed.connect(self._follow_study)
+        self.layout = Layout(self._new_viewport)
+        self.layout.active_changed.connect(self._follow_active)
+
+    def _new_viewport(self) -> Viewport:
+        viewport = Viewport(self.scale_key, Layers(self._layer_store), self._reformats)
+        for source, relay in (
+            (viewport.image_changed, self.image_changed),
+            (viewport.frame_changed, self.frame_changed),
+            (viewport.display_changed, self.display_changed),
+            (viewport.layers.changed, self.layers_changed),
+        ):
+            source.connect(partial(self._relay, viewport, relay))
+        return viewport
+
+    def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
+        if viewport is self.layout.active:
+            relay.emit()
+
+    def _follow_active(self) -> None:
+        for relay in (
+            *(self.image_changed, self.frame_changed),
+            *(self.display_changed, self.layers_changed),
+        ):
+            relay.emit()
+
+    @property
+    def viewport(self) -> Viewport:
+        """The active viewport: the one that commands and the assistant work on."""
+        return self.layout.active
+
+    @property
+    def layers(self) -> Layers:
+        """The layers of the active viewport."""
+        return self.layout.active.layers
 
     def close(self) -> None:
         """Disconnect all listeners from the workspace's signals, when its window closes."""
-        models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
-        for model in (self, *models, self.layers):
+        for viewport in self.layout.made:
+            viewport.close()
+        models = (self.studies, self.commands, self.annotations, self.layout, self.panes)
+        for model in (self, *models, self._layer_store):
             for value in vars(model).values():
                 if isinstance(value, Signal):
                     value.clear()
@@ -79,20 +122,45 @@ class Workspace:
             self.viewport.show(first)
         return first is not None
 
+    def arrange(self, slots: Sequence[Slot]) -> None:
+        """Place the viewports in `slots`; new ones show the series that no viewport shows yet.
+
+        Series of the active viewport's study are taken in their order, those after the shown one
+        first. Where there are none left, a new viewport stays empty.
+        """
+        added = self.layout.arrange(slots)
+        shown = self.acquired
+        study = self.studies.study_of(shown) if shown is not None else None
+        if study is None or not added:
+            return
+        images = [series for series in study.series if series.content is Content.IMAGE]
+        places = {id(series): number for number, series in enumerate(images)}
+        active = places.get(id(self.studies.series_of(shown)) if shown else 0, 0)
+        taken = {
+            id(self.studies.series_of(one.acquired))
+            for one in self.layout.viewports
+            if one.acquired is not None
+        }
+        free = [series for series in images if id(series) not in taken]
+        free.sort(key=lambda series: (places[id(series)] < active, places[id(series)]))
+        for viewport, series in zip(added, free, strict=False):
+            viewport.show(series.instances[0])
+
     def opened_files(self) -> list[Path]:
         """Return the paths of all open instances; a zip member's continues its archive's."""
         return [item.path for item in instances_of(self.studies.all)]
 
     def shown_images(self) -> list[str]:
-        """Return the SOP Instance UIDs of all images of which the canvas or a pane shows pixels."""
-        frame, acquired = self.viewport.frame, self.acquired
+        """Return the SOP Instance UIDs of all images of which a viewport or pane shows pixels."""
         uids = [pane.sop_instance_uid for pane in self.panes.all]
-        if acquired is not self.viewport.instance and acquired is not None:
-            source = self.scale_source(acquired)  # a section has pixels of every slice
-            instances = source.instances if isinstance(source, Series) else (source,)
-            uids += [one.sop_instance_uid for one in instances]
-        elif frame is not None:
-            uids.append(frame.ref.sop_instance_uid)
+        for viewport in self.layout.visible:
+            frame, acquired = viewport.frame, viewport.acquired
+            if acquired is not viewport.instance and acquired is not None:
+                source = self.scale_source(acquired)  # a section has pixels of every slice
+                instances = source.instances if isinstance(source, Series) else (source,)
+                uids += [one.sop_instance_uid for one in instances]
+            elif frame is not None:
+                uids.append(frame.ref.sop_instance_uid)
         return uids
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
@@ -118,8 +186,6 @@ class Workspace:
         if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
             self.viewport.scroll_to(ref.frame)
         elif (instance := self.instance_of(ref.sop_instance_uid)) is not None:
-            if instance.kind == REFORMAT:
-                self._source = self._reformats[instance.sop_instance_uid][1]
             self.viewport.show(instance, ref.frame)
 
     def rejection_of(self, instance: Instance) -> str:
@@ -138,11 +204,8 @@ class Workspace:
 
     @property
     def acquired(self) -> Instance | None:
-        """The shown instance; for a reformat, the acquired image that it was made from."""
-        shown = self.viewport.instance
-        if shown is not None and shown.kind == REFORMAT:
-            return self._source[0] if self._source else None
-        return shown
+        """The acquired image that the active viewport shows, or made its sections from; or None."""
+        return self.viewport.acquired
 
     def scale_source(self, instance: Instance) -> Series | Instance:
         """Return the series, multi-frame image or lone image whose frames share one grey scale."""
@@ -178,37 +241,6 @@ class Workspace:
         self.annotations.set_visible(every, visible)
         self.layers.set_laid_visible(visible)
 
-    def show_reformat(
-        self, instance: Instance, index: int = 0, window: Window | None = None
-    ) -> None:
-        """Show section `index` of an instance with sections through the shown image's series.
-
-        Window and inversion are kept; flips and rotation are not, since they would mean something
-        else in another plane. If the user has not set a window, `window` is used: the one in which
-        the acquired image is shown.
-        """
-        shown = self.viewport.instance
-        if shown is not None and shown.kind != REFORMAT:
-            self._source = (shown, self.viewport.frame_index)
-            self.viewport.lent_window = None
-        if self._source is None:
-            return
-        if self.viewport.display.window is None:
-            self.viewport.lent_window = window
-        self._reformats[instance.sop_instance_uid] = (instance, self._source)
-        self._swap(instance, index)
-
-    def show_acquired(self, image: Instance | None = None, index: int = 0) -> None:
-        """Return from a reformat to frame `index` of an acquired image; or to its source."""
-        shown = self.viewport.instance
-        if shown is not None and shown.kind == REFORMAT and self._source is not None:
-            self._swap(*((image, index) if image is not None else self._source))
-
-    def _swap(self, instance: Instance, index: int) -> None:
-        display = self.viewport.display
-        self.viewport.show(instance, index)
-        self.viewport.set_display(Display(display.window, display.invert))
-
     def image_of(self, instance: Instance) -> Instance | None:
         """Return the first open image that an object refers to or is drawn on, or None."""
         study = self.studies.study_of(instance)
@@ -219,19 +251,13 @@ class Workspace:
         images = (item for one in study.series for item in one.instances if item.is_image)
         return next((item for item in images if layers_for(item, [instance])), None)
 
-    def present(self, state: PresentationState | None) -> None:
-        """Apply a presentation state to the shown image; None for the image's own display."""
-        self.viewport.present(state)
-        self.layers.set_presentation(self.viewport.presentation)
-
     def close_study(self, *keys: str) -> None:
-        """Close the studies with these keys (`studies.key_of`); clear the viewport if it shows one.
+        """Close the studies with these keys (`studies.key_of`); clear viewports that show them.
 
         Findings are kept; they are shown again when their image is reopened. Unknown keys are
         ignored.
         """
-        shown = self.acquired
-        study = self.studies.study_of(shown) if shown else None
+        shown = [(one, self._study_in(one)) for one in self.layout.viewports]
         closed = [item for item in self.studies.all if key_of(item) in keys]
         if not closed:
             return
@@ -241,13 +267,17 @@ class Workspace:
         # Layers keep data of objects only, not of images, of which there are many.
         objects = (s for one in closed for s in one.series if s.content is not Content.IMAGE)
         self.layers.forget(item for series in objects for item in series.instances)
-        if any(study is one for one in closed):
-            self._source = None
-            self.viewport.show(None)
+        for viewport, study in shown:
+            if any(study is one for one in closed):
+                viewport.show(None)
         for uid, (_, (source, _frame)) in list(self._reformats.items()):
             if self.studies.study_of(source) is None:
                 del self._reformats[uid]
         self.closed.emit(tuple(closed))
+
+    def _study_in(self, viewport: Viewport) -> Study | None:
+        shown = viewport.acquired
+        return self.studies.study_of(shown) if shown else None
 
     def close_all(self) -> None:
         """Close every study."""
@@ -256,22 +286,32 @@ class Workspace:
     def open_images(self) -> tuple[OpenImage, ...]:
         """Return the images that a run may use, in their current state.
 
-        The shown object comes first, even if it is a report, so that tools refuse the report rather
-        than run on an image that the user does not see. Next are images from the shown study, then
-        images from other studies, up to `MOST_IMAGES`. For a reformat the acquired image is
-        returned, since findings belong to acquired pixels.
+        The object in the active viewport comes first, even if it is a report, so that tools refuse
+        the report rather than run on an image that the user does not see. Next are those in the
+        other viewports, then images from the shown study, then images from other studies, up to
+        `MOST_IMAGES`. For a reformat the acquired image is returned, since findings belong to
+        acquired pixels.
         """
-        shown = self.acquired
-        index = self.viewport.frame_index if shown is self.viewport.instance else 0
         images: list[OpenImage] = []
         drawn = self._drawn()
-        if shown is not None:
-            display, marks = self.viewport.display, drawn.get(shown.sop_instance_uid, ())
-            found = self.studies.place_of(shown)
-            place = (found[1] + 1, len(found[0].instances)) if found else (0, 0)
-            window, invert = self.viewport.acquired_window, display.invert
-            images.append(OpenImage("image-1", shown, index, window, invert, marks, place))
-        rest = (item for item in self._images() if item is not shown)
+        seen: dict[int, tuple[Instance, Viewport]] = {}  # by identity
+        for viewport in (self.viewport, *self.layout.viewports):
+            if (acquired := viewport.acquired) is not None:
+                seen.setdefault(id(acquired), (acquired, viewport))
+        for item, viewport in seen.values():
+            found = self.studies.place_of(item)
+            images.append(
+                OpenImage(
+                    f"image-{len(images) + 1}",
+                    item,
+                    viewport.frame_index if item is viewport.instance else 0,
+                    viewport.acquired_window,
+                    viewport.display.invert,
+                    drawn.get(item.sop_instance_uid, ()),
+                    (found[1] + 1, len(found[0].instances)) if found else (0, 0),
+                )
+            )
+        rest = (item for item in self._images() if id(item) not in seen)
         for item in islice(rest, MOST_IMAGES - len(images)):
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
             images.append(OpenImage(name, item, 0, None, False, marks))
@@ -349,7 +389,6 @@ class Workspace:
     def _follow_study(self) -> None:
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
-        self.layers.set_presentation(self.viewport.presentation)
         if study is not self._beside:
             self._beside = study
             self.panes.set_study(StudyUids(study))
@@ -357,9 +396,12 @@ class Workspace:
     def _forget_places(self) -> None:
         self._rejected = None
 
-    def next_instance(self, step: int) -> Instance | None:
-        """Return the instance `step` positions further in the shown series, or None."""
-        shown = self.viewport.instance
+    def next_instance(self, step: int, viewport: Viewport | None = None) -> Instance | None:
+        """Return the instance `step` positions further in a viewport's series, or None.
+
+        By default the viewport is the active one.
+        """
+        shown = (viewport or self.viewport).instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:
             return None

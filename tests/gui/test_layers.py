@@ -229,7 +229,7 @@ def test_frames_that_a_state_says_nothing_of_are_not_flipped_by_it(
     assert not canvas.turn.flip_h
     assert canvas.overlay.sides.left == "R"
     assert canvas.overlay.corners.mark == ("Presentation EXAMPLE: does not apply to this frame",)
-    window.workspace.present(None)
+    window.workspace.viewport.present(None)
     wait_until(lambda: not window.busy)
     assert canvas.grab().toImage() == before
 

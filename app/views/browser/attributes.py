@@ -97,7 +97,7 @@ class AttributesPanel(QWidget):
         self._stack.addWidget(self.table)
         margins = (SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
         column(self.search, (self._stack, 1), self.summary, margins=margins, parent=self)
-        workspace.viewport.image_changed.connect(self.refresh)
+        workspace.image_changed.connect(self.refresh)
 
     def _make_table(self) -> QTableView:
         widths = {NAME: 150, VALUE: 170, TAG: 92}

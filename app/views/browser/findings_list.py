@@ -360,9 +360,9 @@ class FindingsModel(QAbstractListModel):
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
         workspace.annotations.changed.connect(self._soon.start)
-        workspace.viewport.frame_changed.connect(self._soon.start)
+        workspace.frame_changed.connect(self._soon.start)
         workspace.studies.changed.connect(self._soon.start)
-        workspace.layers.changed.connect(self._soon.start)
+        workspace.layers_changed.connect(self._soon.start)
         self.refresh()
 
     def close(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
@@ -45,7 +47,7 @@ class LayersPanel(QWidget):
 
     needed_changed = Signal(bool)  # whether there is anything to show
 
-    def __init__(self, workspace: Workspace, loading: LayerLoading) -> None:
+    def __init__(self, workspace: Workspace, loading: Callable[[], LayerLoading]) -> None:
         super().__init__()
         self._was_needed = False
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -76,13 +78,13 @@ class LayersPanel(QWidget):
         margins = (SPACE.s, 0, SPACE.s, SPACE.s)
         foot = (self.notes, self._opacity_row)
         column(*lists, *foot, spacing=SPACE.xs, margins=margins, parent=self)
-        workspace.layers.changed.connect(self.refresh)
+        workspace.layers_changed.connect(self.refresh)
         self.refresh()
 
     @property
     def needed(self) -> bool:
         """Whether the shown image has layers or presentation states."""
-        return bool(self._workspace.layers.entries) or bool(self._loading.states)
+        return bool(self._workspace.layers.entries) or bool(self._loading().states)
 
     def _make_tree(self) -> QTreeWidget:
         tree = QTreeWidget()
@@ -123,7 +125,7 @@ class LayersPanel(QWidget):
                 self.opacity.setValue(round(self._workspace.layers.opacity * 100))
 
     def _show_states(self) -> None:
-        states = self._loading.states
+        states = self._loading().states
         self._state_row.setVisible(bool(states))
         names = (AS_ACQUIRED, *map(_state_name, states))
         with QSignalBlocker(self.states):
@@ -131,12 +133,12 @@ class LayersPanel(QWidget):
                 self._named = names
                 self.states.clear()
                 self.states.addItems(names)
-            applied = self._loading.applied
+            applied = self._loading().applied
             self.states.setCurrentIndex(states.index(applied) + 1 if applied in states else 0)
 
     def _choose_state(self, index: int) -> None:
-        states = self._loading.states
-        self._loading.apply(states[index - 1] if 0 < index <= len(states) else None)
+        states = self._loading().states
+        self._loading().apply(states[index - 1] if 0 < index <= len(states) else None)
 
     def _show_notes(self, entries: tuple[LayerEntry, ...]) -> None:
         """Show the warnings of the visible layers."""

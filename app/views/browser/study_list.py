@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
@@ -12,6 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import (
     QAbstractListModel,
     QEvent,
+    QMimeData,
     QModelIndex,
     QObject,
     QPoint,
@@ -30,6 +31,7 @@ from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningR
 from app.views.canvas.image_layer import to_qimage
 from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
+from app.views.viewports.viewport_frame import SERIES_MIME
 from app.views.widgets import EmptyState, Index, plain_tip
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
@@ -73,7 +75,7 @@ class StudyList(QWidget):
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
         workspace.studies.changed.connect(self.refresh)
-        workspace.viewport.image_changed.connect(self._mark_shown)
+        workspace.image_changed.connect(self._mark_shown)
         self.refresh()
 
     def _make_view(self) -> QListView:
@@ -83,6 +85,8 @@ class StudyList(QWidget):
         view.setUniformItemSizes(True)
         view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setMouseTracking(True)
+        view.setDragEnabled(True)
+        view.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         view.setAccessibleName("Studies and series")
         view.clicked.connect(self._click)
         view.activated.connect(self._show)
@@ -152,6 +156,12 @@ class StudyList(QWidget):
         shown = viewport.instance
         if shown is None or studies.series_of(shown) is not studies.series_of(wanted):
             viewport.show(wanted)
+
+    def first_of(self, key: str) -> Instance | None:
+        """Return the instance that a row's series is first shown with, by the row's key."""
+        index = self.model.place_of(key)
+        row = self.model.row(index) if index.isValid() else None
+        return row.first if isinstance(row, SeriesRow) else None
 
     def step(self, steps: int) -> None:
         """Show the series `steps` further on; series drawn over other images do not count."""
@@ -322,8 +332,18 @@ class StudyModel(QAbstractListModel):
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         if isinstance(self.row(index), SeriesRow):
-            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+            selectable = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+            return selectable | Qt.ItemFlag.ItemIsDragEnabled
         return Qt.ItemFlag.ItemIsEnabled
+
+    def mimeTypes(self) -> list[str]:
+        return [SERIES_MIME]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """Return the key of the dragged row, which a viewport takes."""
+        data = QMimeData()
+        data.setData(SERIES_MIME, self.row(indexes[0]).key.encode())
+        return data
 
     # Thumbnails
 

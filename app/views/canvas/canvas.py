@@ -50,13 +50,19 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
-from app.workspace.workspace import REFORMAT, Workspace
+from app.workspace.viewport import REFORMAT, Viewport
+from app.workspace.workspace import Workspace
 
 
 class Canvas(ImageView):
-    """The widget that shows the workspace's current image with its texts, findings and layers.
+    """The widget that shows a viewport's image with its texts, findings and layers.
+
+    Args:
+        viewport: The viewport to show; by default the active one.
 
     Attributes:
+        model: The viewport that the canvas shows.
+        alone: Whether there is no other viewport in the layout.
         error: Why no image is shown, or "".
         picture: The picture on the screen, or None.
     """
@@ -64,29 +70,35 @@ class Canvas(ImageView):
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
     menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
+    activated = Signal()  # pressed, or given the focus
+    maximise_wanted = Signal()
+    restore_wanted = Signal()  # Escape, with nothing else to leave
 
-    def __init__(self, workspace: Workspace, background: Background) -> None:
+    def __init__(
+        self, workspace: Workspace, background: Background, viewport: Viewport | None = None
+    ) -> None:
         super().__init__()
         self._workspace = workspace
-        self._viewport_model = workspace.viewport
+        self.model = viewport or workspace.viewport
         self.picture: Picture | None = None
         self._source: Instance | None = None  # the acquired image that the picture is of
         self.error = ""
+        self.alone = True
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # Its own thread, so that a window change does not wait for outlines or thumbnails.
         self._rendering = Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
-        self.layer_drawing = LayerDrawing(self, workspace.layers, background)
+        self.layer_drawing = LayerDrawing(self, self.model.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.drawing_tool = DrawingTool(
             self, self.findings_layer, workspace.annotations, lambda: self.frame
         )
-        model = self._viewport_model
+        model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
-        self.scroller = Scroller(workspace, self)
+        self.scroller = Scroller(workspace, self, model)
         self.scrubber = Scrubber(self, workspace, self.scroller)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
@@ -130,7 +142,7 @@ class Canvas(ImageView):
         """
         if self.picture is None or self.picture.window is None:
             return None
-        wanted = self._viewport_model.display.window or self.picture.window
+        wanted = self.model.display.window or self.picture.window
         if wanted.lut >= len(self.picture.job.frame.voi.luts):
             # It was chosen on another image, so only its range applies.
             return replace(wanted, lut=-1)
@@ -147,7 +159,7 @@ class Canvas(ImageView):
         return list(self.findings_layer.items)
 
     def _image_changed(self) -> None:
-        instance = self._viewport_model.instance
+        instance = self.model.instance
         shown = self.picture.job.instance if self.picture else None
         same = self._same_series(shown, instance)
         self.error = ""
@@ -164,7 +176,7 @@ class Canvas(ImageView):
         """Return whether two images, acquired or reformatted, are of one series."""
         # The workspace forgets the source of sections as soon as they are no longer shown.
         before = self._source if _kind(shown) == REFORMAT else shown
-        after = self._workspace.acquired if _kind(following) == REFORMAT else following
+        after = self.model.acquired if _kind(following) == REFORMAT else following
         series = self._workspace.studies.series_of
         return bool(before and after and (s := series(before)) is not None and s is series(after))
 
@@ -179,7 +191,7 @@ class Canvas(ImageView):
         self.picture_changed.emit()
 
     def _frame_changed(self) -> None:
-        model = self._viewport_model
+        model = self.model
         if model.error:
             self.error = model.error
             self._clear()
@@ -193,7 +205,7 @@ class Canvas(ImageView):
 
     def _display_changed(self) -> None:
         shown = self.picture
-        model = self._viewport_model
+        model = self.model
         if shown is None:
             return
         job = replace(shown.job, display=model.display, before=shown)
@@ -213,20 +225,20 @@ class Canvas(ImageView):
     def _render_view(self) -> None:
         """Request what is missing of the visible part after a pan or zoom."""
         shown, view = self.picture, self.view_of()
-        if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
+        if shown is None or view is None or shown.job.frame is not self.model.frame:
             return
         if not shown.covers(view):
-            display = self._viewport_model.display
+            display = self.model.display
             self._render(replace(shown.job, display=display, before=shown))
 
     def _lay_out(self, frame: Frame) -> None:
         """Flip and rotate image and side letters together."""
-        display = self._viewport_model.display
+        display = self.model.display
         self.set_turn(display)
         self.overlay.set_sides(corner_text.side_letters(frame, display))
 
     def _take_picture(self, picture: Picture) -> None:
-        job, model = picture.job, self._viewport_model
+        job, model = picture.job, self.model
         if job.frame is not model.frame and not self._is_on_the_way(job):
             return  # the viewport shows another frame by now
         last = self.picture.job if self.picture is not None else None
@@ -236,7 +248,7 @@ class Canvas(ImageView):
             self._refit = True  # pages of a document may differ in size
         window = self.shown_window
         self.picture = picture
-        self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
+        self._source = self.model.acquired if _kind(job.instance) == REFORMAT else job.instance
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
             self._refit = True
@@ -266,7 +278,7 @@ class Canvas(ImageView):
         The next frame is requested before this one is drawn. If it were dropped, a wheel turning
         faster than frames are decoded would show nothing until it stops.
         """
-        model = self._viewport_model
+        model = self.model
         if model.error or (job.display, job.presentation) != (model.display, model.presentation):
             return False
         if job.instance.kind == REFORMAT or _kind(model.instance) == REFORMAT:
@@ -274,7 +286,7 @@ class Canvas(ImageView):
         return self._same_series(job.instance, model.instance)
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
-        if job.frame is self._viewport_model.frame:
+        if job.frame is self.model.frame:
             self.error = error.text
             self._clear()
             self.status_changed.emit()
@@ -287,15 +299,15 @@ class Canvas(ImageView):
 
     def toggle_invert(self) -> None:
         """Exchange black and white."""
-        self._set_display(invert=not self._viewport_model.display.invert)
+        self._set_display(invert=not self.model.display.invert)
 
     def flip(self, *, across: bool) -> None:
         """Mirror the view: left-right if `across` is true, else top-bottom."""
-        self._viewport_model.set_display(self._viewport_model.display.flipped(across=across))
+        self.model.set_display(self.model.display.flipped(across=across))
 
     def rotate(self, quarters: int) -> None:
         """Rotate the view clockwise by a number of quarter turns."""
-        self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
+        self.model.set_display(self.model.display.turned(quarters))
 
     def turn_or_resize(self, way: int) -> None:
         """Make the brush larger (1) or smaller (-1); without a brush, rotate the view."""
@@ -314,11 +326,11 @@ class Canvas(ImageView):
 
     def reset(self) -> None:
         """Fit the image; set window, inversion and turn as the file or presentation state says."""
-        self._viewport_model.reset_display()
+        self.model.reset_display()
         self.fit()
 
     def _set_display(self, **changes: object) -> None:
-        model = self._viewport_model
+        model = self.model
         model.set_display(replace(model.display, **changes))
 
     # Overlay
@@ -341,7 +353,7 @@ class Canvas(ImageView):
                 scroller.position_of(job.instance),
                 scroller.series_of(job.instance),
                 self.shown_window,
-                self._viewport_model.display.invert,
+                self.model.display.invert,
                 self.turn,
                 self._makers(),
                 self.zoom,
@@ -359,7 +371,7 @@ class Canvas(ImageView):
 
     def _presentation_text(self, job: Job) -> str:
         """Return the name of the applied presentation state and whether it was changed."""
-        model = self._viewport_model
+        model = self.model
         own = model.own_display(model.frame_index)
         return corner_text.presentation_text(
             job.presentation, applies=job.presented is not None, changed=model.display != own
@@ -400,6 +412,7 @@ class Canvas(ImageView):
         return hit
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
+        self.activated.emit()
         kind = drag_of(ev.button(), space=self._space)
         free = kind is Drag.WINDOW and self._press is None
         at, erase = ev.position(), bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -489,6 +502,9 @@ class Canvas(ImageView):
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         if self.drawing_tool.tool:
             self.mousePressEvent(ev)  # with a drawing tool two quick clicks set two points
+        elif not self.alone:
+            ev.accept()
+            self.maximise_wanted.emit()
         else:
             super().mouseDoubleClickEvent(ev)
 
@@ -524,6 +540,10 @@ class Canvas(ImageView):
             self._space = False
             self._show_cursor(None)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.activated.emit()
+
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._space = False
         super().focusOutEvent(event)
@@ -550,7 +570,7 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
     """Return a map from keys to the actions that they trigger on the canvas.
 
     Escape discards an unfinished drawing; if there is none, it switches the drawing tool off; if
-    no tool is on, it clears the selection.
+    no tool is on, it clears the selection; if nothing is selected, it shows all viewports again.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
@@ -559,8 +579,10 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
             return
         if measuring.tool:
             measuring.set_tool("")
-        else:
+        elif annotations.selected:
             annotations.select("")
+        else:
+            canvas.restore_wanted.emit()
 
     return {
         key.Key_Up: lambda: scroll.step(-1),

@@ -16,13 +16,14 @@ from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader
 from app.views.widgets import ProgressRow, tool_button
-from app.workspace.workspace import REFORMAT, Workspace
+from app.workspace.viewport import REFORMAT
+from app.workspace.workspace import Workspace
 
 _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
 class PlaneSwitch(QObject):
-    """Switches the shown series to another of the planes in which it can be shown.
+    """Switches the series of a canvas to another of the planes in which it can be shown.
 
     The current image stays until the first section in the new plane is ready; it also stays if that
     plane cannot be prepared.
@@ -50,7 +51,7 @@ class PlaneSwitch(QObject):
         stop = tool_button("x", "Cancel", self.cancel, 12)
         self.progress = ProgressRow(stop, 140, "caption")
         self.progress.setParent(canvas)
-        viewport = workspace.viewport
+        viewport = self._viewport = canvas.model
         viewport.image_changed.connect(self._follow)
         viewport.frame_changed.connect(self._frame_changed)
         workspace.studies.changed.connect(self._follow)
@@ -92,7 +93,7 @@ class PlaneSwitch(QObject):
 
     def look_at(self, point: XYZ) -> None:
         """Show the slice through a point in the patient (mm, LPS), in the plane that is shown."""
-        source, viewport, outline = self._source, self._workspace.viewport, self._outline
+        source, viewport, outline = self._source, self._viewport, self._outline
         self._looked_at = point
         if self.plane is not Plane.ACQUIRED and outline is not None:
             viewport.scroll_to(section_at(outline, self.plane, point))
@@ -134,11 +135,11 @@ class PlaneSwitch(QObject):
         point, outline = self._looked_at, self._outline
         place = slice_at(source, outline, point) if point and outline else None
         if place is None:
-            self._workspace.show_acquired()
+            self._viewport.show_acquired()
         elif isinstance(source, Instance):
-            self._workspace.show_acquired(source, place)
+            self._viewport.show_acquired(source, place)
         else:
-            self._workspace.show_acquired(source.instances[place])
+            self._viewport.show_acquired(source.instances[place])
 
     def _take(self, token: CancelToken, plane: Plane, instance: Instance, outline: Volume) -> None:
         if token is not self._cancel:
@@ -151,7 +152,7 @@ class PlaneSwitch(QObject):
         index = instance.frames // 2 if point is None else section_at(outline, plane, point)
         window = self._canvas.shown_window
         own = window is not None and window.explanation != AUTO and window.lut < 0
-        self._workspace.show_reformat(instance, index, window if own else None)
+        self._viewport.show_reformat(instance, index, window if own else None)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
@@ -164,7 +165,7 @@ class PlaneSwitch(QObject):
 
     def _follow(self) -> None:
         """Update plane and possible planes after the shown image has changed."""
-        shown, acquired = self._workspace.viewport.instance, self._workspace.acquired
+        shown, acquired = self._viewport.instance, self._viewport.acquired
         self.plane = Plane.ACQUIRED
         if shown is not None and shown.kind == REFORMAT:
             self.plane = self._planes[shown.sop_instance_uid]
@@ -192,13 +193,13 @@ class PlaneSwitch(QObject):
             self.changed.emit()
 
     def _frame_changed(self) -> None:
-        viewport = self._workspace.viewport
+        viewport = self._viewport
         shown = viewport.instance
         if viewport.error and shown is not None and shown.kind == REFORMAT:
             # Later, since other slots are still handling the failed frame.
             QTimer.singleShot(0, self, partial(self._leave, shown, self.plane, viewport.error))
 
     def _leave(self, instance: Instance, plane: Plane, reason: str) -> None:
-        if self._workspace.viewport.instance is instance:
-            self._workspace.show_acquired()
+        if self._viewport.instance is instance:
+            self._viewport.show_acquired()
             self._tell(plane, reason)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlid
 from app.imaging.studies.instance_lists import frame_ends
 from app.imaging.types import Content, Instance, Series
 from app.views.widgets import plain_tip
+from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
@@ -20,7 +21,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 class Scroller(QObject):
-    """Moves the viewport through the frames and images of a series.
+    """Moves a viewport, by default the active one, through the frames and images of a series.
 
     The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
     decoded would show none. While a frame is awaited (`waiting`), further steps are only added up.
@@ -32,11 +33,16 @@ class Scroller(QObject):
     playing_changed = Signal(bool)
     speed_changed = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        parent: QObject | None = None,
+        viewport: Viewport | None = None,
+    ) -> None:
         super().__init__(parent)
         self._workspace = workspace
-        self._model = workspace.viewport
-        self.waiting = self._model.loading
+        self.model = viewport or workspace.viewport
+        self.waiting = self.model.loading
         self._owed = 0
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
@@ -46,11 +52,11 @@ class Scroller(QObject):
         self._late = False  # whether a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
         self._clock = QElapsedTimer()
-        self._model.requested.connect(lambda _request: self._requested())
-        self._model.frame_changed.connect(self._arrived)
-        self._model.image_changed.connect(self._image_changed)
+        self.model.requested.connect(lambda _request: self._requested())
+        self.model.frame_changed.connect(self._arrived)
+        self.model.image_changed.connect(self._image_changed)
         workspace.studies.changed.connect(self._forget_place)
-        self._instance = self._model.instance
+        self._instance = self.model.instance
         self._series: Series | None = None
         self._place: tuple[Instance, tuple[int, int]] | None = None
         self._ends: tuple[Series, list[int]] | None = None
@@ -58,13 +64,13 @@ class Scroller(QObject):
     @property
     def scrollable(self) -> bool:
         """Whether there is another frame or image in the series."""
-        instance = self._model.instance
+        instance = self.model.instance
         return instance is not None and (instance.frames > 1 or self.position_of(instance)[1] > 1)
 
     @property
     def playable(self) -> bool:
         """Whether the shown image is a cine or part of a stack, so that it can be played."""
-        instance = self._model.instance
+        instance = self.model.instance
         pages = (Content.DOCUMENT, Content.WAVEFORM)
         pictured = instance is not None and instance.has_frames and instance.content not in pages
         return pictured and self.scrollable
@@ -72,11 +78,11 @@ class Scroller(QObject):
     @property
     def place(self) -> tuple[int, int]:
         """(position from 0, count) of the requested frame among all frames of the series."""
-        instance = self._model.instance
+        instance = self.model.instance
         if instance is None:
             return 0, 0
         ends, place = self._frame_ends(instance), self.position_of(instance)[0]
-        return (ends[place - 1] if place else 0) + self._model.frame_index, ends[-1]
+        return (ends[place - 1] if place else 0) + self.model.frame_index, ends[-1]
 
     def _frame_ends(self, instance: Instance) -> list[int]:
         """Return the cumulative number of frames after each instance of the series."""
@@ -119,7 +125,7 @@ class Scroller(QObject):
         self.step(place - self.place[0])
 
     def _go(self, steps: int) -> None:
-        instance = self._model.instance
+        instance = self.model.instance
         if instance is None:
             return
         place, count = self.place
@@ -129,13 +135,13 @@ class Scroller(QObject):
         frame_index = target - (ends[number - 1] if number else 0)
         step = number - self.position_of(instance)[0]
         if step == 0:
-            self._model.scroll_to(frame_index)
+            self.model.scroll_to(frame_index)
             return
-        following = self._workspace.next_instance(step)
+        following = self._workspace.next_instance(step, self.model)
         if following is not None:
             # A window set for one slice also applies to its neighbours.
             self._stepping = True
-            self._model.show(following, frame_index, keep_display=True)
+            self.model.show(following, frame_index, keep_display=True)
             self._stepping = False
 
     def _requested(self) -> None:
@@ -151,8 +157,8 @@ class Scroller(QObject):
 
     def _image_changed(self) -> None:
         self.waiting = False
-        if self._model.instance is not self._instance:
-            self._instance = self._model.instance
+        if self.model.instance is not self._instance:
+            self._instance = self.model.instance
             if self._instance is None:
                 self._place = self._series = self._ends = None  # it may have been closed
             if not self._stepping:
@@ -180,11 +186,11 @@ class Scroller(QObject):
     @property
     def rate(self) -> float:
         """Frames per second at which the cine is shown; 0 if no image is shown."""
-        instance = self._model.instance
+        instance = self.model.instance
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
 
     def _duration(self, instance: Instance) -> float:
-        time = frame_duration(instance, self._model.frame_index) / self.speed
+        time = frame_duration(instance, self.model.frame_index) / self.speed
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
@@ -196,7 +202,7 @@ class Scroller(QObject):
 
     def _schedule(self) -> None:
         """Show the next frame after the duration of the current one."""
-        instance = self._model.instance
+        instance = self.model.instance
         if instance is None:
             return
         # Counted from the due time, so that delays of the event loop do not add up.
@@ -206,7 +212,7 @@ class Scroller(QObject):
         self._timer.start(round(self._due - now))
 
     def _tick(self) -> None:
-        instance = self._model.instance
+        instance = self.model.instance
         if instance is None or not self.playing:
             return
         # A late frame delays the cine; skipping it would hide that decoding is slow.
@@ -218,7 +224,7 @@ class Scroller(QObject):
     def _advance(self, instance: Instance) -> None:
         """Show the next frame; multi-frame images and stacks start again at their end."""
         if instance.frames > 1:
-            self._model.scroll_to((self._model.frame_index + 1) % instance.frames)
+            self.model.scroll_to((self.model.frame_index + 1) % instance.frames)
             return
         place, count = self.place
         self._go(1 if place < count - 1 else -place)
@@ -251,8 +257,8 @@ class Scrubber(QScrollBar):
         self.setAccessibleName("Position in the series")
         self.setToolTip(plain_tip("Drag to scroll through the series"))
         self.valueChanged.connect(scroller.to)
-        workspace.viewport.requested.connect(lambda _request: self.follow())
-        workspace.viewport.image_changed.connect(self.follow)
+        scroller.model.requested.connect(lambda _request: self.follow())
+        scroller.model.image_changed.connect(self.follow)
         workspace.studies.changed.connect(self.follow)
         self.follow()
 

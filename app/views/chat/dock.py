@@ -219,7 +219,7 @@ class ChatDock(QWidget):
         self._threads.opened.connect(self._on_opened)
         self._threads.failed.connect(self._on_not_opened)
         self._disconnect: list[Callable[[], None]] = [
-            self._workspace.viewport.image_changed.connect(self._show_image)
+            self._workspace.image_changed.connect(self._show_image)
         ]
 
     # -- runs

@@ -28,6 +28,7 @@ from app.imaging.objects.layer_colors import palette_color
 from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode, key_images, nodes_of
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
+from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_layer import to_qimage
 from app.views.documents.report_document import (
     MOST_PICTURES,
@@ -55,6 +56,7 @@ from app.views.widgets import (
     tool_button,
 )
 from app.views.wording import CONTENT_NAMES
+from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
 
 DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
@@ -110,8 +112,11 @@ class ReportPage(QWidget):
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
 
-    def __init__(self, workspace: Workspace, loader: Loader, key_images: KeyImages) -> None:
+    def __init__(
+        self, workspace: Workspace, viewport: Viewport, loader: Loader, key_images: KeyImages
+    ) -> None:
         super().__init__()
+        self._viewport = viewport
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -280,16 +285,16 @@ class ReportPage(QWidget):
         if target is None or self.report is None or self._instance is None:
             return
         regions = report_layer(self.report, self._instance)
-        self._workspace.layers.set_report(*(regions or (None, {})))
+        self._viewport.layers.set_report(*(regions or (None, {})))
         if target.content in DRAWN and self._workspace.image_of(target) is not None:
             self.over_images.emit(target)
         else:
             self._key_images.show(link)
 
     def _step(self, by: int) -> None:
-        following = self._workspace.next_instance(by)
+        following = self._workspace.next_instance(by, self._viewport)
         if following is not None:
-            self._workspace.viewport.show(following)
+            self._viewport.show(following)
 
     def _update_place(self) -> None:
         series = self._workspace.studies.series_of(self._instance) if self._instance else None
@@ -471,20 +476,20 @@ class DocumentStack(QStackedWidget):
 
     def __init__(
         self,
-        canvas: QWidget,
+        canvas: Canvas,
         workspace: Workspace,
         loader: Loader,
         show_attributes: Callable[[], object],
     ) -> None:
         super().__init__()
-        self._workspace = workspace
+        self._viewport = canvas.model
         self._canvas = canvas
-        self.key_images = KeyImages(workspace)
-        self.report = ReportPage(workspace, loader, self.key_images)
+        self.key_images = KeyImages(workspace, canvas.model)
+        self.report = ReportPage(workspace, canvas.model, loader, self.key_images)
         self.note = NotePage(show_attributes)
         for page in (canvas, self.report, self.note):
             self.addWidget(page)
-        workspace.viewport.image_changed.connect(self.refresh)
+        canvas.model.image_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.report.refresh)
         self.refresh()
 
@@ -499,7 +504,7 @@ class DocumentStack(QStackedWidget):
 
     def refresh(self) -> None:
         """Switch to the page that suits the object in the viewport."""
-        instance = self._workspace.viewport.instance
+        instance = self._viewport.instance
         if instance is not None and not instance.has_frames and instance.content in _READ:
             self.report.show_instance(instance)
             self._change_to(self.report)
@@ -560,8 +565,9 @@ class NotePage(QWidget):
 class KeyImages:
     """Steps through the images named by the key object selections of the shown study."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, viewport: Viewport) -> None:
         self._workspace = workspace
+        self._viewport = viewport
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
 
     def learn(self, instance: Instance, report: Report) -> None:
@@ -571,7 +577,7 @@ class KeyImages:
     @property
     def links(self) -> tuple[ImageLink, ...]:
         """Key images in the shown study, without duplicates, in the order of the selections."""
-        shown = self._workspace.viewport.instance
+        shown = self._viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
         found: dict[ImageLink, None] = {}
         for series in study.series if study is not None else ():
@@ -591,7 +597,7 @@ class KeyImages:
         return any(self.show(links[place % len(links)]) for place in places)
 
     def _is_shown(self, link: ImageLink) -> bool:
-        viewport = self._workspace.viewport
+        viewport = self._viewport
         shown = viewport.instance
         same_frame = not link.frames or viewport.frame_index in link.frames
         return shown is not None and shown.sop_instance_uid == link.sop_instance_uid and same_frame
@@ -602,7 +608,7 @@ class KeyImages:
         if instance is None or not instance.has_frames:
             return False
         frame = link.frames[0] if link.frames else 0
-        viewport = self._workspace.viewport
+        viewport = self._viewport
         if viewport.instance is instance:
             viewport.scroll_to(frame)
         else:

@@ -1,0 +1,1 @@
+"""The viewports: their arrangement, the parts of each, and what links them."""

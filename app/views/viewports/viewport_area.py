@@ -1,0 +1,217 @@
+"""The middle of the window: the viewports in their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.imaging.types import Instance
+from app.views.documents.document_pages import DRAWN
+from app.views.theme import THEME
+from app.views.viewports.viewport_frame import (
+    SERIES_MIME,
+    VIEWPORT_MIME,
+    ViewportFrame,
+    ViewportServices,
+)
+from app.workspace.layout import LAYOUTS, Edge, Slot
+from app.workspace.viewport import Viewport
+
+GAP = 3
+"""Px between viewports; the frame of the active one is drawn in the gap."""
+
+
+class ViewportArea(QWidget):
+    """Shows the viewports of the workspace's layout, each in its slot.
+
+    The signals tell of the active viewport only, and are also emitted when another one is
+    activated.
+
+    Args:
+        first_of: Returns the instance that a dragged series begins with, by the key of its row in
+            the study list, or None.
+    """
+
+    picture_changed = Signal()
+    status_changed = Signal()
+    playing_changed = Signal()
+    planes_changed = Signal()
+    tool_changed = Signal(str)  # of all viewports
+    menu_wanted = Signal(QPoint)
+    frame_made = Signal(object)  # a new `ViewportFrame`
+
+    def __init__(
+        self,
+        services: ViewportServices,
+        first_of: Callable[[str], Instance | None] = lambda _key: None,
+    ) -> None:
+        super().__init__()
+        self._services = services
+        self._layout = services.workspace.layout
+        self.first_of = first_of
+        self._frames: dict[Viewport, ViewportFrame] = {}
+        self.setMinimumSize(120, 120)
+        self._layout.changed.connect(self._arrange)
+        self._layout.active_changed.connect(self._activated)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._focus_changed)
+        self._arrange()
+
+    # Frames
+
+    @property
+    def frames(self) -> tuple[ViewportFrame, ...]:
+        """The frames of all viewports of the layout, in its order."""
+        return tuple(self._frames[one] for one in self._layout.viewports)
+
+    @property
+    def active(self) -> ViewportFrame:
+        """The frame of the active viewport."""
+        return self._frames[self._layout.active]
+
+    @property
+    def busy(self) -> bool:
+        """Whether any viewport is still unfinished."""
+        return any(frame.busy for frame in self.frames)
+
+    def close_models(self) -> None:
+        """Stop what runs in the background for the viewports."""
+        for frame in self._frames.values():
+            frame.close_models()
+
+    def _new_frame(self, viewport: Viewport) -> ViewportFrame:
+        if self._frames:  # the loader knows the first one
+            self._services.loader.load_frames_of(viewport)
+        frame = ViewportFrame(viewport, self._services)
+        frame.setParent(self)
+        self._frames[viewport] = frame
+        canvas = frame.canvas
+        canvas.activated.connect(partial(self._layout.activate, viewport))
+        canvas.maximise_wanted.connect(lambda: self._layout.maximise(not self._layout.maximised))
+        canvas.restore_wanted.connect(lambda: self._layout.maximise(False))
+        canvas.drawing_tool.set_tool(self._tool)
+        canvas.drawing_tool.tool_changed.connect(self._tool_changed)
+        for source, relay in (
+            (canvas.picture_changed, self.picture_changed),
+            (canvas.status_changed, self.status_changed),
+            (frame.planes.changed, self.planes_changed),
+            (canvas.scroller.playing_changed, self.playing_changed),
+        ):
+            source.connect(partial(self._relay, viewport, relay.emit))
+        canvas.menu_wanted.connect(self.menu_wanted)
+        frame.dropped.connect(partial(self._drop, viewport))
+        self.frame_made.emit(frame)
+        return frame
+
+    def _relay(self, viewport: Viewport, emit: Callable[[], object], *_args: object) -> None:
+        if viewport is self._layout.active:
+            emit()
+
+    # Layout
+
+    def show_layout(self, name: str) -> None:
+        """Show one of `LAYOUTS`; new viewports get the series that are not shown yet."""
+        self._services.workspace.arrange(LAYOUTS[name])
+
+    def _arrange(self) -> None:
+        """Place the frames of the layout, make those that are new, and hide the others."""
+        layout = self._layout
+        for viewport in layout.viewports:
+            if viewport not in self._frames:
+                self._new_frame(viewport)
+        shown = set(layout.visible)
+        for viewport, frame in self._frames.items():
+            frame.setVisible(viewport in shown)
+            frame.canvas.alone = len(layout.viewports) == 1
+            if viewport not in shown:
+                frame.canvas.scroller.pause()
+            frame.placeholder.refresh()
+        self._place()
+        self._activated()
+
+    def _place(self) -> None:
+        layout = self._layout
+        if layout.maximised or len(layout.viewports) == 1:
+            margin = GAP if layout.maximised else 0
+            whole = self.rect().adjusted(margin, margin, -margin, -margin)
+            self.active.setGeometry(whole)
+        else:
+            for viewport, slot in zip(layout.viewports, layout.slots, strict=True):
+                self._frames[viewport].setGeometry(self.rect_of(slot))
+        self.update()
+
+    def rect_of(self, slot: Slot) -> QRect:
+        """Return the px of a slot, without the gap around it."""
+        width, height = self.width() - GAP, self.height() - GAP
+        left, top = round(slot.x * width) + GAP, round(slot.y * height) + GAP
+        right, bottom = round(slot.right * width), round(slot.bottom * height)
+        return QRect(QPoint(left, top), QSize(max(1, right - left), max(1, bottom - top)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(THEME.window))
+        if len(self._layout.viewports) > 1:
+            around = self.active.geometry().adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
+            painter.fillRect(around, QColor(THEME.accent))
+        painter.end()
+
+    # The active viewport
+
+    def _focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
+        if new is None or not self.isAncestorOf(new):
+            return
+        for viewport, frame in self._frames.items():
+            if frame.isAncestorOf(new):
+                self._layout.activate(viewport)
+
+    def _activated(self) -> None:
+        focus = QApplication.focusWidget()
+        if focus is not None and self.isAncestorOf(focus) and not self.active.isAncestorOf(focus):
+            self.active.documents.focus_page()
+        self.update()
+        for signal in (self.picture_changed, self.status_changed, self.playing_changed):
+            signal.emit()
+        self.planes_changed.emit()
+
+    @property
+    def _tool(self) -> str:
+        first = next(iter(self._frames.values()))
+        return first.canvas.drawing_tool.tool
+
+    def _tool_changed(self, tool: str) -> None:
+        """Take the same drawing tool in hand in every viewport."""
+        for frame in self._frames.values():
+            frame.canvas.drawing_tool.set_tool(tool)
+        self.tool_changed.emit(tool)
+
+    # Drops
+
+    def _drop(self, onto: Viewport, data: QMimeData, edge: Edge | str) -> None:
+        """Show a dropped series, or exchange a dropped viewport with the one it was dropped on."""
+        if data.hasFormat(VIEWPORT_MIME):
+            place = int(bytes(data.data(VIEWPORT_MIME).data()).decode())
+            if place < len(self._layout.viewports):
+                self._layout.swap(self._layout.viewports[place], onto)
+            return
+        instance = self.first_of(bytes(data.data(SERIES_MIME).data()).decode())
+        if instance is None:
+            return
+        over = self._frames[onto].layer_loading.open_object
+        if instance.content in DRAWN and not edge and over(instance):
+            return
+        target: Viewport | None = onto
+        if edge in ("left", "right", "top", "bottom"):
+            target = self._layout.split(onto, edge)
+        if target is not None:
+            target.show(instance)
+            self._layout.activate(target)
+            self._frames[target].canvas.setFocus(Qt.FocusReason.OtherFocusReason)

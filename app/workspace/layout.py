@@ -1,0 +1,245 @@
+"""The layout: which viewports there are, where each stands, and which one is active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.workspace.signals import Signal
+from app.workspace.viewport import Viewport
+
+Edge = Literal["left", "right", "top", "bottom"]
+LARGEST = 4  # rows and columns of a grid
+MOST = LARGEST * LARGEST
+"""Largest number of viewports."""
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A rectangle of the layout, in fractions of its width and height; (0, 0) is top left."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """X of the right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Y of the bottom edge."""
+        return self.y + self.height
+
+
+def grid(rows: int, columns: int) -> tuple[Slot, ...]:
+    """Return the slots of a grid, row by row.
+
+    Raises:
+        ValueError: A number is not from 1 to 4.
+    """
+    if not (1 <= rows <= LARGEST and 1 <= columns <= LARGEST):
+        raise ValueError(f"a layout has 1 to {LARGEST} rows and columns, not {rows}x{columns}")
+    across, down = 1 / columns, 1 / rows
+    return tuple(
+        Slot(column * across, row * down, across, down)
+        for row in range(rows)
+        for column in range(columns)
+    )
+
+
+def one_beside(count: int) -> tuple[Slot, ...]:
+    """Return a large slot and, at its right, `count` small ones one below the other."""
+    down = 1 / count
+    small = tuple(Slot(2 / 3, row * down, 1 / 3, down) for row in range(count))
+    return (Slot(0.0, 0.0, 2 / 3, 1.0), *small)
+
+
+LAYOUTS: dict[str, tuple[Slot, ...]] = {
+    **{
+        f"{rows}x{columns}": grid(rows, columns)
+        for rows in range(1, LARGEST + 1)
+        for columns in range(1, LARGEST + 1)
+    },
+    "1+2": one_beside(2),
+    "1+3": one_beside(3),
+}
+"""The layouts by name: rows x columns, and one large viewport beside 2 or 3 small ones."""
+
+
+class Layout:
+    """The viewports of a window. There is always at least one, and one is active.
+
+    Args:
+        new_viewport: Makes an empty viewport.
+
+    Attributes:
+        slots: Where each of `viewports` stands, in the same order.
+        maximised: Whether the active viewport takes all the room.
+    """
+
+    def __init__(self, new_viewport: Callable[[], Viewport]) -> None:
+        self._new = new_viewport
+        self.slots = LAYOUTS["1x1"]
+        self.viewports: tuple[Viewport, ...] = (new_viewport(),)
+        self.active = self.viewports[0]
+        self.maximised = False
+        self._spare: list[Viewport] = []  # removed ones, which are used again
+        self.changed: Signal[()] = Signal()  # slots, viewports or what is maximised
+        self.active_changed: Signal[()] = Signal()
+
+    @property
+    def made(self) -> tuple[Viewport, ...]:
+        """All viewports that were ever made: those of the layout, and removed ones, now empty."""
+        return (*self.viewports, *self._spare)
+
+    def _empty(self) -> Viewport:
+        return self._spare.pop() if self._spare else self._new()
+
+    @property
+    def name(self) -> str:
+        """Name of the layout, as in `LAYOUTS`; "" for one that was split by hand."""
+        return next((name for name, slots in LAYOUTS.items() if slots == self.slots), "")
+
+    @property
+    def visible(self) -> tuple[Viewport, ...]:
+        """The viewports on the screen: all, or the one that is maximised."""
+        return (self.active,) if self.maximised else self.viewports
+
+    def activate(self, viewport: Viewport) -> None:
+        """Make a viewport of this layout the active one."""
+        if viewport is not self.active and viewport in self.viewports:
+            self.active = viewport
+            self.active_changed.emit()
+            if self.maximised:
+                self.changed.emit()
+
+    def arrange(self, slots: Sequence[Slot]) -> tuple[Viewport, ...]:
+        """Place the viewports in `slots`, in order; return those that were added, all empty.
+
+        If there are fewer slots than viewports, the last ones are removed, but never the active.
+        """
+        kept = list(self.viewports)
+        while len(kept) > len(slots):
+            kept.remove(next(one for one in reversed(kept) if one is not self.active))
+        added = tuple(self._empty() for _ in range(len(slots) - len(kept)))
+        self._become(tuple(slots), (*kept, *added))
+        return added
+
+    def split(self, viewport: Viewport, edge: Edge) -> Viewport | None:
+        """Halve a viewport's slot and return a new, empty viewport at its `edge`.
+
+        None if there are as many viewports as there can be.
+        """
+        if len(self.viewports) >= MOST:
+            return None
+        place = self.viewports.index(viewport)
+        first, second = _halves(self.slots[place], across=edge in ("left", "right"))
+        before = edge in ("left", "top")
+        new = self._empty()
+        pair = (new, viewport) if before else (viewport, new)
+        self._become(
+            (*self.slots[:place], first, second, *self.slots[place + 1 :]),
+            (*self.viewports[:place], *pair, *self.viewports[place + 1 :]),
+        )
+        return new
+
+    def close(self, viewport: Viewport) -> None:
+        """Remove a viewport and give its room to its neighbours; the last one stays."""
+        if len(self.viewports) == 1 or viewport not in self.viewports:
+            return
+        place = self.viewports.index(viewport)
+        rest = (*self.viewports[:place], *self.viewports[place + 1 :])
+        slots = _without(self.slots, place)
+        if viewport is self.active:
+            self.active = rest[min(place, len(rest) - 1)]
+            self._become(slots, rest)
+            self.active_changed.emit()
+        else:
+            self._become(slots, rest)
+
+    def swap(self, one: Viewport, other: Viewport) -> None:
+        """Exchange the places of two viewports."""
+        if one is not other:
+            places = {one: other, other: one}
+            self._become(self.slots, tuple(places.get(item, item) for item in self.viewports))
+
+    def maximise(self, maximised: bool) -> None:
+        """Give the active viewport all the room, or show every viewport again."""
+        maximised = maximised and len(self.viewports) > 1
+        if maximised != self.maximised:
+            self.maximised = maximised
+            self.changed.emit()
+
+    def step(self, by: int) -> None:
+        """Activate the viewport that is `by` places further on, round the end."""
+        place = self.viewports.index(self.active) + by
+        self.activate(self.viewports[place % len(self.viewports)])
+
+    def _become(self, slots: tuple[Slot, ...], viewports: tuple[Viewport, ...]) -> None:
+        gone = [one for one in self.viewports if one not in viewports]
+        same = (slots, viewports, False) == (self.slots, self.viewports, self.maximised)
+        self.slots, self.viewports, self.maximised = slots, viewports, False
+        if not same:
+            self.changed.emit()
+        for one in gone:
+            one.clear()
+            self._spare.append(one)
+
+
+def _halves(slot: Slot, *, across: bool) -> tuple[Slot, Slot]:
+    """Return the left and right half of a slot if `across`, else its upper and lower half."""
+    if across:
+        width = slot.width / 2
+        return Slot(slot.x, slot.y, width, slot.height), Slot(
+            slot.x + width, slot.y, width, slot.height
+        )
+    height = slot.height / 2
+    return Slot(slot.x, slot.y, slot.width, height), Slot(
+        slot.x, slot.y + height, slot.width, height
+    )
+
+
+def _without(slots: Sequence[Slot], place: int) -> tuple[Slot, ...]:
+    """Return the slots but one, whose room the neighbours along one of its edges take.
+
+    If no neighbours fit, the smallest layout of `LAYOUTS` with enough slots is returned.
+    """
+    gone, rest = slots[place], [*slots[:place], *slots[place + 1 :]]
+    for edge in ("left", "right", "top", "bottom"):
+        beside = [n for n, one in enumerate(rest) if _touches(one, gone, edge)]
+        across = edge in ("left", "right")
+        length = sum(rest[n].height if across else rest[n].width for n in beside)
+        if beside and abs(length - (gone.height if across else gone.width)) < _TOLERANCE:
+            for n in beside:
+                rest[n] = _grown(rest[n], gone, edge)
+            return tuple(rest)
+    return next(one for one in LAYOUTS.values() if len(one) >= len(rest))[: len(rest)]
+
+
+def _touches(one: Slot, gone: Slot, edge: str) -> bool:
+    """Return whether a slot lies at an edge of the closed one, and not beyond its corners."""
+    if edge in ("left", "right"):
+        meets = one.right - gone.x if edge == "left" else one.x - gone.right
+        inside = one.y >= gone.y - _TOLERANCE and one.bottom <= gone.bottom + _TOLERANCE
+    else:
+        meets = one.bottom - gone.y if edge == "top" else one.y - gone.bottom
+        inside = one.x >= gone.x - _TOLERANCE and one.right <= gone.right + _TOLERANCE
+    return inside and abs(meets) < _TOLERANCE
+
+
+def _grown(one: Slot, gone: Slot, edge: str) -> Slot:
+    """Return a slot that takes the room of a closed one, at whose `edge` it lies."""
+    match edge:
+        case "left":
+            return Slot(one.x, one.y, one.width + gone.width, one.height)
+        case "right":
+            return Slot(gone.x, one.y, one.width + gone.width, one.height)
+        case "top":
+            return Slot(one.x, one.y, one.width, one.height + gone.height)
+        case _:
+            return Slot(one.x, gone.y, one.width, one.height + gone.height)
