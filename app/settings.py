@@ -101,7 +101,7 @@ class ProviderSettings(_Part):
 
     @property
     def form_of_calls(self) -> ToolForm:
-        """The form in which the model calls tools: as set, else as a test of this model found."""
+        """How the model calls tools: as set or, if that is "auto", as a test of it found."""
         tested = self.tool_form == "auto" and self.tested_model == (self.path or self.model)
         return self.tested_form if tested else self.tool_form
 
@@ -318,7 +318,7 @@ def save(settings: Settings, path: Path) -> None:
 
 
 def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
-    """Open a file for reading, or for appending; a new one is for this user alone.
+    """Open a file for reading, or for appending; a new file is accessible to this user only.
 
     Raises:
         OSError: It cannot be opened, or is a pipe, where opening could wait for ever.

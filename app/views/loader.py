@@ -130,7 +130,7 @@ class Loader:
         done: Callable[[T], object],
         failed: OnError,
     ) -> None:
-        """Decode a frame when the workers are idle; pass what `work` makes of it to `done`."""
+        """Decode frame `index` (from 0) when the workers are idle; pass `work(frame)` to `done`."""
         future = self._decoder.frame(instance, index, Priority.PREFETCH)
         self._background.watch(
             future, lambda frame: self.compute(partial(work, frame), done), failed
@@ -331,7 +331,7 @@ def _bytes_of(instance: Instance) -> int:
 
 
 class SeriesWindow(QObject):
-    """Finds the automatic window of the shown series and sets it on the viewport."""
+    """Computes one intensity window for the shown series and sets it on the viewport."""
 
     def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
         super().__init__(canvas)

@@ -289,7 +289,7 @@ class MainWindow(QMainWindow):
             self.close_studies(key_of(study))
 
     def close_studies(self, *keys: str) -> None:
-        """Close studies; ask first if something was measured by hand on their images."""
+        """Close the studies with these keys; ask first if their images have measurements."""
         studies = [study for study in self.workspace.studies.all if key_of(study) in keys]
         uids = [StudyUids(study) for study in studies]
         measured = [
@@ -365,7 +365,7 @@ class MainWindow(QMainWindow):
         self._arrangement.widen()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
-        """Move the focus to the next or previous widget, or to the image if its owner was hidden.
+        """Move the focus to the next or previous widget, or from a hidden widget to the image.
 
         Qt would choose the next button, which may close a panel, and Space would press it.
         """
@@ -523,7 +523,7 @@ _DOCK_ICONS = {
 
 
 class WindowDocks(QObject):
-    """Puts panels, given by the names of their docks, into docks around the widget `middle`."""
+    """Puts `panels`, a map from dock name to panel, into docks around the widget `middle`."""
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)

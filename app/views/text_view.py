@@ -123,7 +123,10 @@ class TextView(PlainTextBrowser):
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start unless it is in use, so that later text does not move it."""
+        """Move the caret to the start, unless the view has the focus or a selection.
+
+        Otherwise text that is added later would move the caret.
+        """
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)

@@ -134,8 +134,8 @@ def value_text(finding: Finding) -> str:
 def chip_text(finding: Finding) -> str:
     """Return the text beside a finding on the canvas: its label and its measurement.
 
-    Of a length or angle by hand only the value, since the line shows what it is; of a box by hand
-    its size and its mean.
+    A length or angle drawn by hand has only its value, since the line shows what it is; a box drawn
+    by hand has its size and mean.
     """
     if drawing.is_measurement(finding) and finding.value is not None:
         return value_text(finding)
@@ -147,7 +147,7 @@ def chip_text(finding: Finding) -> str:
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
     """Return the tool's title and the model that made a finding, or that it was drawn by hand.
 
-    `title_of` returns what people call the tool with a name.
+    `title_of` returns the title of the tool with a given name.
     """
     if drawing.by_hand(finding):
         return MARKED if drawing.is_mark(finding) else BY_HAND
@@ -157,7 +157,7 @@ def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
 
 
 def maker_details(finding: Finding) -> str:
-    """Return the code names and versions of the tool and model that made a finding, for details."""
+    """Return names and versions of the tool and model that made a finding; "" if drawn by hand."""
     made = finding.provenance
     parts = () if drawing.by_hand(finding) else (f"{made.tool} {made.tool_version}", made.model)
     return DOT.join(one_line(part) for part in parts if part.strip())

@@ -153,7 +153,7 @@ class Program:
         threading.Thread(target=work, name="audit").start()
 
     def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
-        """Record that the user tests an endpoint in the settings dialogue."""
+        """Record in the audit log that the user tests an endpoint in the settings dialog."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
@@ -259,8 +259,8 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder. What
-        already lies in a folder given here is not used.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. Files
+        that are already in `out_dir` are not used.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.

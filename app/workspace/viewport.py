@@ -178,7 +178,7 @@ class Viewport:
 
     @property
     def acquired_window(self) -> Window | None:
-        """The window that the shown image has, except one that its own file gives; then None."""
+        """The window set for the image, or the automatic one; None if the file's own is used."""
         return self.display.window or (self.automatic if self.needs_automatic else None)
 
     def set_automatic(self, window: Window | None) -> None:
@@ -273,7 +273,7 @@ class Pane:
 
     Attributes:
         path: The PNG file in the run's output folder.
-        tool: What people call the tool that made it.
+        tool: Title, for users, of the tool that made it.
         options: The tool's options: figsize, cmap.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
         instance: The image whose content the picture shows, for its patient and date; None if

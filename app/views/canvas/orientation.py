@@ -16,7 +16,7 @@ UPRIGHT = Display()
 
 
 def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
-    """Return the size (columns, rows) of an image of `size` after flips and turns."""
+    """Return the size (columns, rows) that an image of `size` has after flips and turns."""
     columns, rows = size
     return (rows, columns) if display.quarter_turns % 2 else (columns, rows)
 

@@ -38,7 +38,7 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The laid-out text in one corner: rectangle, lines with colours, and alignment."""
+    """A corner's laid-out text: `rect` (px), `lines` of (text, #RRGGBB), `right`-aligned or not."""
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
@@ -52,7 +52,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    The list of tools is left out if it would cover much of the image.
+    If the list of tools would cover much of the image, a short warning replaces it.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []

@@ -78,7 +78,10 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show the bar with `text`, or `stopping` if that is set; hide the bar if both are ""."""
+        """Show the bar with `stopping` or, if that is "", with `text`; hide it if both are "".
+
+        `passing` is whether the next event of the run ends the text.
+        """
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)
 

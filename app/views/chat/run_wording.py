@@ -39,7 +39,7 @@ def effect(name: str) -> str:
 
 
 def limit(stopped_by: str) -> tuple[str, str, bool]:
-    """Return a text for the limit that ended a run, advice, and whether the settings have it."""
+    """Return (text on the limit that ended a run, advice, whether the settings have this limit)."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"

@@ -45,7 +45,7 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A conversation thread that was opened, with its recorded runs."""
+    """A thread that was opened, with its recorded runs and a `draft` for the question field."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
@@ -54,7 +54,10 @@ class OpenedThread:
 
 
 class Threads(QObject):
-    """Makes, opens and branches conversation threads in the background; the last request wins."""
+    """Makes, opens and branches conversation threads in the background.
+
+    A new request discards the result of the one before; `current` is the shown thread or None.
+    """
 
     opened = Signal(object)  # an OpenedThread, whose thread has become `current`
     failed = Signal(object, str)  # SightlineError, thread id; "" if no new thread could be made
@@ -91,7 +94,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread with its runs before index `find(runs)` and the text `draft`."""
+        """Open a copy of a thread, cut before run `find(runs)`; `draft` is the next question."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()

@@ -106,7 +106,7 @@ class ToolCard(QFrame):
         return self.status == "running"
 
     def update_links(self) -> None:
-        """Show whether an outline that the result is about was changed since."""
+        """Show a warning if an outline that the result describes has been changed since."""
         if isValid(self):
             text = self._tools.links.outdated(item.id for item in self.findings)
             self.outdated.setText(text)
@@ -161,7 +161,7 @@ class ToolCard(QFrame):
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:
-        """Put away what `answer` says of this result too, so that each figure is read once."""
+        """Hide the summary, and warnings that `answer` repeats, so that each is read once."""
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()

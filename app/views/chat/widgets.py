@@ -1,4 +1,4 @@
-"""Small widgets and layouts of the chat. All text is plain: nothing here guesses rich text."""
+"""Small widgets and layouts of the chat. They show all text as plain text, never as rich text."""
 
 from __future__ import annotations
 
