@@ -1,4 +1,4 @@
-"""Errors with texts for the user: what failed, why, and what to do about it."""
+"""Errors with texts for the user: the cause of a failure and what the user can do about it."""
 
 from __future__ import annotations
 

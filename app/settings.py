@@ -106,7 +106,7 @@ class ProviderSettings(_Part):
         return self.tested_form if tested else self.tool_form
 
     def tested(self, form: ToolForm) -> ProviderSettings:
-        """Return a copy that remembers how a test found this model to call tools best."""
+        """Return a copy that records `form` as the best way to call tools that a test found."""
         return self.model_copy(
             update={"tested_model": self.path or self.model, "tested_form": form}
         )

@@ -75,7 +75,7 @@ class Background(QObject):
         """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
 
         Returns:
-            The future of the work; None after `close`.
+            The future of the work; None if `close` has been called.
         """
         if self._closed:
             return None

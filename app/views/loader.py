@@ -281,7 +281,7 @@ class Prefetching:
         self._asked = asked
 
     def stop(self) -> None:
-        """Cancel all requests."""
+        """Cancel all requests for frames that are not shown yet."""
         for _, future in self._asked.values():
             future.cancel()
         self._asked = {}

@@ -376,7 +376,7 @@ class MainWindow(QMainWindow):
         return super().focusNextPrevChild(next)
 
     def quit(self) -> None:
-        """Close the window without a question."""
+        """Close the window without asking the user to confirm."""
         self._may_quit = True
         self.close()
 
@@ -572,7 +572,7 @@ class WindowDocks(QObject):
             self._widths |= {name: dock.width() for name, dock in shown.items()}
 
     def widen(self) -> None:
-        """Give docks the width back that a narrow window took, as far as there is room."""
+        """Widen docks that a narrow window has shrunk, as far as there is room now."""
         window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
         spare = self._middle.width() - NARROW_MIDDLE
         if not self._started or spare <= 0:

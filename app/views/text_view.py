@@ -225,7 +225,7 @@ class LongText(TextView):
         return not self._waiting
 
     def append_plain(self, text: str) -> None:
-        """Append `text`."""
+        """Append `text`; long text appears piece by piece."""
         text = clean(text)
         self._waiting.extend(text[at : at + PIECE] for at in range(0, len(text), PIECE))
         if not self._timer.isActive():

@@ -124,7 +124,7 @@ def palette() -> QPalette:
 
 
 def part_sheet(name: str) -> str:
-    """Return a style sheet in the theme: "sightline", or that of a part, "chat" or "settings".
+    """Return the style sheet `name` with the theme's values: "sightline", "chat" or "settings".
 
     Raises:
         KeyError: The template names a token that does not exist.

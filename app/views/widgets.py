@@ -136,7 +136,7 @@ class RowModel(QAbstractTableModel):
         self.rows: Sequence[Any] = ()
 
     def show_rows(self, rows: Sequence[Any]) -> None:
-        """Replace the rows."""
+        """Replace all rows of the table with `rows`."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()

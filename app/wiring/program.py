@@ -78,7 +78,7 @@ class Program:
 
     @cached_property
     def settings(self) -> Settings:
-        """The user's settings."""
+        """The user's settings, read from the settings file when first needed."""
         loaded = settings.load(self.settings_path, self.settings_notices)
         self._configure_secrets(loaded)
         return loaded

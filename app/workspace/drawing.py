@@ -69,7 +69,7 @@ def by_hand(finding: Finding) -> bool:
 
 
 def is_mark(finding: Finding) -> bool:
-    """Return whether the user drew a finding as a mark for a tool."""
+    """Return whether a finding is a box or point that the user drew to guide a tool."""
     return by_hand(finding) and finding.provenance.tool in _MARKS
 
 
@@ -232,9 +232,10 @@ def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
 def paint(
     mask: NDArray[np.bool_], start: XY, end: XY, radius: float, aspect: float, inside: bool
 ) -> None:
-    """Set the pixels under a round brush that moves from `start` to `end`, in place.
+    """Set the pixels of `mask` under a round brush to `inside`, in place.
 
-    `radius` is in columns; a row is `aspect` times as high as a column is wide.
+    The brush moves from `start` to `end`, (x, y) in pixels. `radius` is in columns; a row is
+    `aspect` times as high as a column is wide.
     """
     size = np.array([radius, radius / aspect])
     low = np.maximum(np.floor(np.minimum(start, end) - size), 0).astype(int)

@@ -332,7 +332,7 @@ class Panes:
         return next((pane for pane in self._panes if pane.path == path), None)
 
     def close(self, pane: Pane) -> None:
-        """Close a pane."""
+        """Remove a pane from the open panes; does nothing if it is not open."""
         if pane in self._panes:
             self._panes.remove(pane)
             self.changed.emit()

@@ -1,4 +1,4 @@
-"""All models: what is open, how it is shown, and what was found; independent of any GUI toolkit."""
+"""The state of one window: what is open, how it is shown, what was found; without any GUI."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class ImageView(pg.GraphicsView):
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
-        """Remove an item."""
+        """Remove an item that `add_item` has added."""
         self.scene().removeItem(item)
 
     # Coordinates

@@ -64,7 +64,7 @@ class PlacedChip:
 def chip_of(
     finding: Finding, shape: Shape, to_view: QTransform, color: str, strong: bool = False
 ) -> Chip:
-    """Return the chip of a finding that is drawn as `shape`; it may have no text."""
+    """Return a finding's chip, perhaps without text; `to_view` maps `shape` to px of the view."""
     text = wording.chip_text(finding)
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
         return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
@@ -159,7 +159,7 @@ def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def draw(painter: QPainter, placed: Sequence[PlacedChip]) -> None:
-    """Draw placed chips."""
+    """Draw chips that `place` has placed, with their leader lines."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setFont(chip_font())
     for item in placed:

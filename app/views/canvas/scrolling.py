@@ -188,7 +188,7 @@ class Scroller(QObject):
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
-        """Pause the cine."""
+        """Pause the cine if it is playing."""
         if self.playing:
             self.playing = self._late = False
             self._timer.stop()

@@ -266,7 +266,7 @@ class Overlay(QWidget):
         return corner_blocks(self.corners, self._area())
 
     def set_sides(self, sides: Sides) -> None:
-        """Set the side letters."""
+        """Set the letters for the patient directions at the image's edges, and repaint."""
         if sides != self.sides:
             self.sides = sides
             self.update()
@@ -282,7 +282,7 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> PlacedChip | None:
-        """Return the label chip at a position, or None."""
+        """Return the label chip at a position in the widget (px), or None."""
         return next((one for one in self._placed if one.rect.contains(position)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:

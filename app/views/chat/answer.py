@@ -118,7 +118,7 @@ class ReasoningView(QWidget):
                 self.view.restart(self.text)
 
     def tick(self) -> None:
-        """Update the displayed time that the reasoning has taken."""
+        """Update the displayed duration of the reasoning."""
         passed = time.monotonic() - self._began if self._began is not None else 0.0
         if passed >= 1:
             self._time.setText(f"{passed:.0f} s")

@@ -1,4 +1,4 @@
-"""The scrolled column of runs, which follows new content while the reader is at its end."""
+"""The scrolling column of runs; it follows new content while the user is at its end."""
 
 from __future__ import annotations
 

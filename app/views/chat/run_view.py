@@ -46,7 +46,7 @@ _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A wrapped line of plain grey text with an icon, which stays in the conversation."""
+    """A line of grey text with an icon that stays in the conversation, unlike an activity bar."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Words for models, effects, limits and costs of a run."""
+"""Texts for the user about a run's models, effects of tools, limits and costs."""
 
 from __future__ import annotations
 

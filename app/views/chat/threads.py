@@ -1,4 +1,4 @@
-"""The thread that is shown: opening it, showing its earlier runs, and exporting it."""
+"""The conversation thread that is shown: opens it, shows its earlier runs, and exports it."""
 
 from __future__ import annotations
 

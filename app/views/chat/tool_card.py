@@ -51,7 +51,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """Callbacks and helpers that the dock gives to runs and their cards."""
+    """Callbacks and helpers that the chat dock gives to the views of runs and to their cards."""
 
     links: FindingLinks
     background: Background
@@ -153,7 +153,7 @@ class ToolCard(QFrame):
             self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, stopping")
 
     def set_progress(self, event: ToolProgress) -> None:
-        """Show a progress report."""
+        """Show the progress that the running tool has reported."""
         if not self.running:
             return
         self.progress.set_fraction(event.fraction)

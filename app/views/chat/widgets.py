@@ -42,7 +42,7 @@ def link_button(
 
 
 def show_open(button: QPushButton, opened: bool) -> None:
-    """Show on the button of a section whether the section is open."""
+    """Make the button of a section show whether the section is open."""
     button.setIcon(icon("chevron-down" if opened else "chevron-right"))
     button.setAccessibleDescription("open" if opened else "closed")
 

@@ -166,7 +166,7 @@ class ModelPage(SettingsPage):
         return result.with_provider(self.kind)
 
     def typed_key(self) -> tuple[str, str]:
-        """Return name and value of the key typed for the chosen provider, or ("", "")."""
+        """Return (name, value) of the key typed for the chosen provider, or ("", "")."""
         wanted = self.entered_model()
         return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
