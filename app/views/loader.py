@@ -1,4 +1,4 @@
-"""Fetches images, thumbnails, reports and scans from the decode workers on the GUI thread."""
+"""Fetches images, thumbnails, reports and scans from the decode workers, for the GUI thread."""
 
 from __future__ import annotations
 
@@ -171,9 +171,9 @@ class Loader:
         done: Callable[[Instance, Volume], object],
         failed: OnError,
     ) -> None:
-        """Cut the volume of a series along `plane`.
+        """Cut the volume of a series into sections along `plane`.
 
-        Passes to `done` the sections as an instance, and the volume without its voxels' values.
+        Calls `done(sections, volume)`: an instance, and the volume without its voxels' values.
         """
 
         def report(finished: int, total: int) -> None:

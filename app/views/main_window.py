@@ -240,7 +240,7 @@ class MainWindow(QMainWindow):
             self.layer_loading.lay_file(Path(name))
 
     def lay_dropped(self, files: Sequence[Path]) -> None:
-        """Lay a label volume dropped on an image over it; open all other files."""
+        """Lay a label volume over the image on which it was dropped; open any other files."""
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
         if len(names) != 1 or not names[0].endswith(endings) or self.canvas.picture is None:

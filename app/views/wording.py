@@ -1,4 +1,4 @@
-"""Formats values from files and findings as plain text; names of the kinds of content."""
+"""Formats values from files and findings as plain text, and names the kinds of content."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def number(value: float) -> str:
 
 
 def window_text(window: Window | None) -> str:
-    """Return the window or VOI LUT as text; "" for a colour image."""
+    """Return the window (centre, width, name) or VOI LUT as text; "" for a colour image."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
@@ -73,7 +73,7 @@ def window_text(window: Window | None) -> str:
 
 
 def spacing_text(spacing: Spacing) -> str:
-    """Return the pixel spacing and its source as text."""
+    """Return the pixel spacing (mm/px) and its source as text, or a text that it is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return UNKNOWN_SPACING
     if abs(spacing.row_mm - spacing.column_mm) < 1e-6:

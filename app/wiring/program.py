@@ -174,7 +174,7 @@ class Program:
         return self.language_model_for(self._model_settings(name, base_url))
 
     def use_model(self, name: str | None, base_url: str = "") -> None:
-        """Use a model, given as for `language_model`, without saving the choice to the disk."""
+        """Use another model without saving the choice; arguments as for `language_model`."""
         chosen = self._model_settings(name, base_url)
         self.settings = self.settings.model_copy(update={"llm": chosen})
         self._configure_secrets(self.settings)

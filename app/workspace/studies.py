@@ -43,7 +43,7 @@ class Studies:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The files that could not be opened, in order."""
+        """The files that could not be opened, in the order in which they were found."""
         return tuple(self._problems)
 
     def add(self, result: ScanResult) -> None:
@@ -107,7 +107,7 @@ class Studies:
         return found[0].instances[found[1]] if found else None
 
     def instances(self) -> list[Sequence[Instance]]:
-        """Return each open series' instances, in list order; may be called on any thread."""
+        """Return one sequence of instances per open series, in list order; works on any thread."""
         return [one.instances for study in self.all for one in study.series]
 
     def series_of(self, instance: Instance) -> Series | None:

@@ -182,7 +182,7 @@ class Viewport:
         return self.display.window or (self.automatic if self.needs_automatic else None)
 
     def set_automatic(self, window: Window | None) -> None:
-        """Set the window of frames whose file has none; None for each frame's own automatic one."""
+        """Set the window for frames whose file has none; None: each gets its own automatic one."""
         if window == self.automatic:
             return
         self.automatic = window

@@ -101,7 +101,7 @@ class Workspace:
         return found or self._reformats.get(sop_instance_uid, (None,))[0]
 
     def is_same_patient(self, one: Instance, other: Instance) -> bool:
-        """Return whether two open images are of one study, or have the same Patient ID."""
+        """Return whether two open images belong to one study or have the same Patient ID."""
         studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]
         patient = one.get("PatientID")
         same_id = bool(patient) and patient == other.get("PatientID")

@@ -138,7 +138,7 @@ class SeriesRow:
 
     @property
     def middle(self) -> Instance | None:
-        """The middle instance or None, for the thumbnail: a stack's ends are mostly empty."""
+        """The middle instance or None; used as thumbnail, since a stack's ends are mostly empty."""
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 

@@ -92,7 +92,7 @@ class Shown:
 
 
 def corners_of(shown: Shown) -> Corners:
-    """Return the text for all four corners."""
+    """Return the texts in the four corners of a shown image."""
     instance, frame, makers = shown.instance, shown.frame, shown.makers
     return Corners(
         patient_lines(instance),

@@ -67,7 +67,7 @@ class AnnotationItem(QGraphicsItem):
         return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
-        """Set the shape that `finding_shapes.build` returned."""
+        """Set and draw a shape that `finding_shapes.build` or `bitmap` returned."""
         self.prepareGeometryChange()
         self.outline = shape
         self.update()

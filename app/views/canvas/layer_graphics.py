@@ -243,7 +243,7 @@ class LayerDrawing(QObject):
 
     @property
     def ready(self) -> bool:
-        """Whether no shape of a layer is still being built."""
+        """Whether all shapes of the layers have been built."""
         return not self._building
 
     def sync(self) -> None:

@@ -22,7 +22,7 @@ def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
 
 
 def transform(size: tuple[int, int], display: Display) -> QTransform:
-    """Return the transform from (x, y) in an image of `size` to (x, y) in its turned picture."""
+    """Return the transform of (x, y) from an image of `size` (columns, rows) to its picture."""
     columns, rows = size
     # QTransform(m11, m12, m21, m22, dx, dy): x' = m11 x + m21 y + dx, y' = m12 x + m22 y + dy
     result = QTransform()

@@ -1,7 +1,7 @@
 """The band on every image made by a generative model, so that it is not taken for a patient's.
 
 It cannot be switched off and is painted on every view of such an image: canvas, panes, exports,
-thumbnails. Dark letters on a bright colour that no greyscale image has.
+thumbnails. Its letters are dark on a bright colour that no greyscale image has.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A card with a run's question to the user, answered once; it never takes the focus itself."""
+    """A card with a run's question to the user; it is answered once and never takes the focus."""
 
     def __init__(
         self,

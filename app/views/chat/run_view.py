@@ -80,7 +80,7 @@ class ActivityBar(QWidget):
     def say(self, text: str, *, passing: bool = False) -> None:
         """Show the bar with `stopping` or, if that is "", with `text`; hide it if both are "".
 
-        `passing` is whether the next event of the run ends the text.
+        `passing` means that the run's next event ends the text.
         """
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)

@@ -54,10 +54,7 @@ class OpenedThread:
 
 
 class Threads(QObject):
-    """Makes, opens and branches conversation threads in the background.
-
-    A new request discards the result of the one before; `current` is the shown thread or None.
-    """
+    """Makes, opens and branches conversation threads in the background; the last request wins."""
 
     opened = Signal(object)  # an OpenedThread, whose thread has become `current`
     failed = Signal(object, str)  # SightlineError, thread id; "" if no new thread could be made
@@ -94,7 +91,10 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread, cut before run `find(runs)`; `draft` is the next question."""
+        """Open a copy of a thread that has only the runs before index `find(runs)`.
+
+        `draft` is the text for the question field.
+        """
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()

@@ -242,10 +242,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row: `name`, text `what` and a button, which calls `undo` and deletes the row.
-
-        `action` is the button's text. Returns the button.
-        """
+        """Add a row: `name`, text `what` and a button that calls `undo`; return the button."""
 
         def undo_and_remove() -> None:
             undo()
