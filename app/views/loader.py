@@ -331,7 +331,7 @@ def _bytes_of(instance: Instance) -> int:
 
 
 class SeriesWindow(QObject):
-    """Computes one intensity window for the shown series and sets it on the viewport."""
+    """Computes an automatic intensity window for the shown series and sets it on the viewport."""
 
     def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
         super().__init__(canvas)

@@ -118,10 +118,10 @@ class Viewport:
     ) -> None:
         """Show frame `frame_index` (from 0) of an instance; None for nothing.
 
-        Window and inversion are those in which its series was last shown, at first its own. For
-        objects without frames, such as reports, no frame is requested. `keep_display` keeps
-        window, inversion and orientation, e.g. for a neighbour of the shown image. Settings that a
-        presentation state made are kept only if the state applies to the instance.
+        Window and inversion are those in which the image's series was last shown, or else its own.
+        With `keep_display`, the present window, inversion and orientation are kept, e.g. for a
+        neighbour of the shown image; those made by a presentation state only if the state applies
+        to the instance. For objects without frames, such as reports, no frame is requested.
         """
         if self.instance is not None and self._applied is None:
             greys = self.display.window, self.display.invert

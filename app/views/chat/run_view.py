@@ -80,7 +80,7 @@ class ActivityBar(QWidget):
     def say(self, text: str, *, passing: bool = False) -> None:
         """Show the bar with `stopping` or, if that is "", with `text`; hide it if both are "".
 
-        `passing` means that the run's next event ends the text.
+        `passing` means that the text is shown only until the run's next event.
         """
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)
