@@ -154,7 +154,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further on; series drawn over other images do not count."""
+        """Show the series `steps` further down, if any; skips series drawn over other images."""
         model = self.model
         places = [
             number
@@ -280,7 +280,7 @@ class StudyModel(QAbstractListModel):
             self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
 
     def row(self, index: Index) -> Row:
-        """Return the row for a model index."""
+        """Return the study, warning or series row at a model index."""
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
