@@ -116,5 +116,5 @@ class Finding:
 
 
 def new_id() -> str:
-    """Return a new unique id for a finding."""
+    """Return a new random id, unique to one finding."""
     return uuid.uuid4().hex

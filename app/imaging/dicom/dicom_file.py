@@ -115,7 +115,7 @@ class Header:
         syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
         pixels: Position of the pixels; None for an object without pixels.
         inflated: For a deflated file, all its bytes after inflation; otherwise None.
-        note: What of the header is damaged and was mended, for the user; "" if nothing.
+        note: Note for the user if a damaged header was repaired on reading; else "".
     """
 
     path: Path
@@ -127,7 +127,7 @@ class Header:
 
     @property
     def little_endian(self) -> bool:
-        """Whether the data set is little endian."""
+        """True if the data set is little endian, False if big endian."""
         return self.syntax != ExplicitVRBigEndian
 
     @property

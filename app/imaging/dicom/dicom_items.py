@@ -73,9 +73,10 @@ def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
-    """Return (value of `keyword`, item) for each item of `sequence`.
+    """Return a pair (value of `keyword`, item) for each item of `sequence`.
 
-    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
+    An item without such a number gets its position in the sequence, counted from 1. If two items
+    have the same number, only the first is returned.
     """
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(dataset, sequence), start=1):
@@ -102,7 +103,10 @@ def property_text(item: Dataset, prefix: str) -> str:
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return e.g. "Made by TotalSegmentator (automatic)" (`name`, `how`); "" if both are empty."""
+    """Return a text on who made an object, e.g. "Made by TotalSegmentator (automatic)".
+
+    `name` is the maker's, `how` the way it was made; each may be "". If both are, so is the result.
+    """
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -198,9 +198,9 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return pydicom's tag for a number; the same number gives the same object while cached.
+    """Return the pydicom tag with this number, as the same object on each call (cached).
 
-    A dictionary need not compare identical tags; pydicom compares tags in Python code.
+    Dictionary look-ups are faster with identical objects: pydicom compares tags in Python code.
     """
     return BaseTag(number)
 
@@ -244,9 +244,10 @@ def _sequence(
 
 
 def raw_elements(dataset: Dataset) -> Elements:
-    """Return the elements of a data set by tag; those not accessed before are unconverted.
+    """Return pydicom's own dictionary of a data set's elements, by tag.
 
-    Looking up an element in the result is four times as fast as in the data set itself.
+    Elements that were not accessed before are still raw. A look-up here is four times as fast as
+    in the data set itself.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 

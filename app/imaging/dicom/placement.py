@@ -1,7 +1,7 @@
 """Scale and position of one frame: spacing, orientation and ultrasound regions.
 
-Dose grids, reconstructed NM volumes and ultrasound images place their frames in ways of their own
-(PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5). Runs in a worker process.
+Dose grids, reconstructed NM volumes and ultrasound images each state their frames' positions in a
+special way (PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5). Runs in a worker process.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _ENCRYPTED = 0x1
 
 
 class ArchiveStatus(NamedTuple):
-    """State of an archive file, used to notice a change; see `sources.FileStatus`."""
+    """Size in bytes and times in ns of an archive file, compared to notice that it has changed."""
 
     size: int
     mtime_ns: int
@@ -189,7 +189,10 @@ def find_member(path: Path) -> Member | None:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/"; None if empty or leading out."""
+    """Return a member's name as a relative path with "/".
+
+    The result is None if the name is empty or would lead out of the archive's folder.
+    """
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None
