@@ -376,12 +376,10 @@ class Decoder:
         return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return the shapes that a layer object has on one frame of an image.
+        """Return the shapes that a layer object draws on one frame of an image.
 
-        Args:
-            instance: The segmentation, structure set or annotation.
-            target: The image.
-            index: Number of the image's frame, from 0.
+        `instance` is the segmentation, structure set or annotation; `target` is the image, and
+        `index` the number of its frame from 0.
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)

@@ -94,9 +94,9 @@ class Finding:
         approximate: Whether `value` is to be marked as approximate.
         group: Findings with the same non-empty group belong together, e.g. the two lines of the
             cardiothoracic ratio.
-        corrected: Whether the user has changed the outline or points of what a tool found.
+        corrected: Whether the user has changed the outline or points that a tool found.
         ratio: Name of the ratio of this line to the other line of its group; "" for none.
-        rests_on: Labels of the outlines on the same image that the figures were computed from.
+        rests_on: Labels of the outlines on the same image from which this finding was computed.
     """
 
     id: str

@@ -32,10 +32,10 @@ class Unreadable(FileProblem):
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Refuse a path that names a folder, a device, a pipe or an empty file.
+    """Raise FileProblem unless `status` is that of a regular file with content.
 
     Raises:
-        FileProblem: The path names one of these.
+        FileProblem: The path names a folder, a device, a pipe or an empty file.
     """
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")

@@ -1,4 +1,4 @@
-"""Layers, which other objects draw over images (SEG, RTSTRUCT, GSPS, overlays), and their images.
+"""Layers: shapes that other objects (SEG, RTSTRUCT, GSPS, overlays) draw over images.
 
 A layer shows what a file states, and that file is its provenance; results of tools are
 `findings`. Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on;
@@ -34,7 +34,7 @@ class LayerItem:
             number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
         volume_ml: Volume of a label in ml; None for other items.
-        at: Patient coordinates (mm, LPS) of a voxel of a label, on the slice with most of it.
+        at: For a label, a point inside it (mm, LPS), on the slice where it is largest; else None.
     """
 
     number: int

@@ -266,10 +266,7 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """Return the name of a transfer syntax UID; the UID itself if it has no known name.
-
-    An invalid UID gives "of an unknown kind".
-    """
+    """Return a transfer syntax's name, else its UID; "of an unknown kind" if the UID is invalid."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:

@@ -75,8 +75,7 @@ def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
     """Return a pair (value of `keyword`, item) for each item of `sequence`.
 
-    An item without such a number gets its position in the sequence, counted from 1. If two items
-    have the same number, only the first is returned.
+    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
     """
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(dataset, sequence), start=1):

@@ -198,9 +198,9 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return the pydicom tag with this number, as the same object on each call (cached).
+    """Return pydicom's tag object for a number; the cache gives the same object on each call.
 
-    Dictionary look-ups are faster with identical objects: pydicom compares tags in Python code.
+    Dictionaries compare identical objects fast, while pydicom compares two tags in Python code.
     """
     return BaseTag(number)
 

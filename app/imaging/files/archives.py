@@ -189,10 +189,7 @@ def find_member(path: Path) -> Member | None:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/".
-
-    The result is None if the name is empty or would lead out of the archive's folder.
-    """
+    """Return a member's name as a relative path with "/"; None if empty, absolute or with ".."."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None

@@ -26,10 +26,7 @@ def content_uid(data: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def file_digest(*files: tuple[Path, FileStatus]) -> str:
-    """Return one hexadecimal SHA-256 of the sizes and contents of files.
-
-    Of a very large file only samples are read, so a change between them goes unnoticed.
-    """
+    """Return one hexadecimal SHA-256 of all the files; very large files are only sampled."""
     digest = hashlib.sha256()
     for path, status in files:
         digest.update(f"{status.size}/".encode())

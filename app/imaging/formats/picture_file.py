@@ -272,7 +272,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Blend a picture with an alpha channel onto black, the viewer's background."""
+    """Return [rows, columns(, 3)]: the picture on black, the viewer's background, without alpha."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]

@@ -2,10 +2,11 @@
 
 If the file gives the orientation in the patient, its axes are exchanged and flipped (nothing is
 resampled) until the slices stand as a radiologist expects: axial with the patient's right on the
-left and anterior on top, coronal and sagittal with the head on top. Slices are cut across the axis
-with clearly the longest step, the plane of acquisition, else axially; they follow each other along
-the normal (row direction x column direction). Each frame carries its true cosines, position and
-spacing. Without an orientation the slices are in file order and have no letters.
+left and anterior on top, coronal and sagittal with the head on top. If one axis has a clearly
+longer step than the others, slices are shown as acquired, across that axis; otherwise they are
+axial. They follow each other along the normal (row direction x column direction). Each frame has
+its true cosines, position and spacing. Without an orientation the slices are in file order and
+have no letters.
 """
 
 from __future__ import annotations

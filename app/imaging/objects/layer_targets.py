@@ -295,7 +295,7 @@ def total_matrix(header: Header) -> Matrix | None:
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
-    """Return the total pixel matrix's grid in slide coordinates (mm), or None if unknown."""
+    """Return a slide's `PixelGrid` (mm) of the total pixel matrix; None if position is unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (number_of(origin, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XYZ")
     if x is None or y is None:

@@ -29,7 +29,7 @@ _WELL_KNOWN = frozenset({"mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms"
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """Return a code's meaning or, if it has none, its value and coding scheme (PS3.3 8.8)."""
+    """Return a code's meaning, else "value (coding scheme)" (PS3.3 8.8); "" if it has neither."""
     value, scheme = code_value(code), text_of(code, "CodingSchemeDesignator")
     coded = f"{value} ({scheme})" if value and scheme else value
     return text_of(code, "CodeMeaning") or coded
@@ -74,7 +74,7 @@ def _ucum_text(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """Return a person name (PN) for display, e.g. "Doe, Jane"; " = " separates scripts."""
+    """Return a person name (PN) for display, e.g. "Doe, Jane"; other scripts follow after " = "."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")

@@ -32,7 +32,8 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
     """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    The (valid) window is applied, or the VOI LUT that it refers to; without one, the first LUT.
+    Uses the (valid) window, or the VOI LUT that `window.lut` names; if `window` is None, the first
+    VOI LUT of the frame.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):

@@ -21,7 +21,7 @@ NO_WINDOW = "full range"
 
 
 def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
-    """Return (mirror left-right, clockwise quarter turns) of a presentation, in order of use."""
+    """Return (mirror left-right, clockwise quarter turns), to be applied in this order."""
     return presentation.flip_h, presentation.quarter_turns % 4
 
 

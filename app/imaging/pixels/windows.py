@@ -76,13 +76,13 @@ def has_automatic_window(frame: Frame) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GreySample:
-    """What an automatic window is computed from: pixels of one frame, in modality units.
+    """Pixels of one frame, in modality units, from which `window_of` computes an automatic window.
 
     Attributes:
         values: The values, without padding.
-        inner: Which of the values do not belong to a constant border.
-        limits: The values of the lowest and highest number that the stored bits can hold.
-        plain: Whether the stored values are plain 8-bit greys.
+        inner: Mask of `values`: True for pixels that do not belong to a constant border.
+        limits: The modality values of the lowest and highest possible stored value.
+        plain: Whether the stored values are 8-bit greys without rescale.
         whole: Whether the stored values are integers.
     """
 
@@ -94,7 +94,7 @@ class GreySample:
 
 
 def grey_sample(frame: Frame) -> GreySample:
-    """Return a sample of a grey frame's pixels."""
+    """Return evenly spaced pixels of a grey frame, from which its automatic window is computed."""
     # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
     kept = _drop_padding(frame, frame.stored[::step, ::step].reshape(-1))
