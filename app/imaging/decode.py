@@ -356,10 +356,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return a future for the middle frame as uint8 [rows, columns] or [rows, columns, 3].
-
-        The frame is scaled down so that no side is longer than `size` pixels.
-        """
+        """Return the middle frame as uint8 [rows, columns(, 3)], no side longer than `size` px."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))

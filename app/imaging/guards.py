@@ -23,7 +23,7 @@ COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """Return a `FileProblem` for a file."""
+    """Return the `FileProblem` that tells the user why a file is refused, and what to do."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 

@@ -16,7 +16,7 @@ REFERENCE = "REFERENCE"
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """A reference to an image or other object; without `frames` (from 0), to all of its frames."""
+    """A reference to frames (from 0) of an image or other object; no `frames` means all of them."""
 
     sop_instance_uid: str
     frames: tuple[int, ...] = ()

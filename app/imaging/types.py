@@ -67,7 +67,7 @@ class Spacing:
 
 
 class VoiFunction(StrEnum):
-    """VOI LUT Function, PS3.3 C.11.2.1.2 and C.11.2.1.3."""
+    """How a window maps values to greys: VOI LUT Function (PS3.3 C.11.2.1.2, C.11.2.1.3)."""
 
     LINEAR = "LINEAR"
     LINEAR_EXACT = "LINEAR_EXACT"
@@ -96,7 +96,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Rescale:
-    """Modality rescale: output = stored * slope + intercept."""
+    """A linear Modality rescale to real units (HU, ...): output = stored * slope + intercept."""
 
     slope: float = 1.0
     intercept: float = 0.0

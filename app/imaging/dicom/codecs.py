@@ -176,11 +176,7 @@ def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Decoded:
-    """Decode the frame in `data` with pydicom's decoder for the transfer syntax `syntax`.
-
-    Returns:
-        The samples, and the photometric interpretation that they have after decoding.
-    """
+    """Return the samples and colour model of the frame `data`, decoded by pydicom as `syntax`."""
     options: dict[str, Any] = dict(as_pixel_options(header.dataset))
     options |= {
         "transfer_syntax_uid": syntax,

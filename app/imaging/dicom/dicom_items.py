@@ -102,10 +102,7 @@ def property_text(item: Dataset, prefix: str) -> str:
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return a text on who made an object, e.g. "Made by TotalSegmentator (automatic)".
-
-    `name` is the maker's, `how` the way it was made; each may be "". If both are, so is the result.
-    """
+    """Return "Made by NAME (HOW)" with the given name and how, "" for a missing part."""
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -34,10 +34,7 @@ MAX_TEXT = 1024
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """Return the header's values as texts by keyword; keywords without a value are left out.
-
-    They are `ATTRIBUTES`, the transfer syntax, the geometry of the frames, and the view code.
-    """
+    """Return non-empty texts by keyword: `ATTRIBUTES`, transfer syntax, geometry and view code."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
@@ -143,10 +140,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """Return the b-value (s/mm²) of an MR image as text, or "".
-
-    Private elements are searched first, then MR Diffusion Sequence.
-    """
+    """Return an MR image's b-value (s/mm²) by private elements or the diffusion sequence, or ""."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed

@@ -122,7 +122,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return the name of an unsupported format by its first bytes, e.g. "a zip archive", or ""."""
+    """Return what unsupported format a file begins like, e.g. "a zip archive", or ""."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name

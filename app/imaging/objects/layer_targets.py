@@ -207,7 +207,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
-    """Yield (SOP Instance UID, frame from 0) for each frame referenced, or `ALL_FRAMES`."""
+    """Yield (SOP Instance UID, frame from 0), with frame `ALL_FRAMES` where none is named."""
     for uid, frames in image_references(references):
         for frame in frames or (ALL_FRAMES,):
             yield uid, frame

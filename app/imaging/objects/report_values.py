@@ -36,7 +36,7 @@ def code_meaning(code: Dataset | None) -> str:
 
 
 def code_value(code: Dataset | None) -> str:
-    """Return a code's value, whether stored as short code, long code or URN."""
+    """Return a code's value, stored as a short code, long code or URN; "" if there is none."""
     return _first_text(code, ("CodeValue", "LongCodeValue", "URNCodeValue"))
 
 
@@ -89,7 +89,7 @@ def date_text(text: str) -> str:
 
 
 def time_text(text: str) -> str:
-    """Return a TM value in the form 18:47:46, with fractional seconds unless they are 0."""
+    """Return a TM value as 18:47:46, with a fraction unless it is 0; other text unchanged."""
     match = re.fullmatch(r"(\d{2}):?(\d{2})?:?(\d{2})?(?:\.(\d+))?", text)
     if match is None:
         return text
@@ -100,7 +100,7 @@ def time_text(text: str) -> str:
 
 
 def datetime_text(text: str) -> str:
-    """Return a DT value in the form 2001-02-13 18:47:46, followed by any offset from UTC."""
+    """Return a DT value as 2001-02-13 18:47:46, then any UTC offset; other text unchanged."""
     match = re.fullmatch(r"(\d{8})(\d{2,6}(?:\.\d+)?)?([+-]\d{4})?", text)
     if match is None:
         return text

@@ -234,7 +234,7 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """Return the real-world value of `stored` and the first map that covers it, or None."""
+    """Return the real-world value of `stored` and the first map that covers it; None if none."""
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

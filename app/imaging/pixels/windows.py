@@ -111,13 +111,13 @@ def grey_sample(frame: Frame) -> GreySample:
 
 
 def has_own_scale(instance: Instance) -> bool:
-    """Return whether the frames of an image share a grey scale with no other image."""
+    """Return True for pictures, radiographs and multi-frame images, whose window is their own."""
     alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
     return alone or instance.frames > 1
 
 
 def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
-    """Return frames spread evenly over a series or an image, whose window is computed from them."""
+    """Return up to nine evenly spread (image, frame from 0), used for an automatic window."""
     count = source.frames if isinstance(source, Instance) else len(source.instances)
     places = sorted({round(step * (count - 1) / (_SAMPLES - 1)) for step in range(_SAMPLES)})
     if isinstance(source, Instance):

@@ -26,7 +26,7 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    `finish` drops the reference to the reply. Its callbacks refer to this object, and such a cycle
+    `finish` drops the reference to the reply, whose callbacks refer to this object: such a cycle
     would keep pixels in memory until a full garbage collection.
     """
 
@@ -93,7 +93,7 @@ def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]]
 def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
-    """Return a finished reply converted by `convert`, or its error with the file's name."""
+    """Return a finished reply converted by `convert`, or its error as a FileProblem for `path`."""
     outcome = _converted(reply, convert)
     return as_file_problem(outcome, path) if isinstance(outcome, BaseException) else outcome
 

@@ -46,8 +46,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future for a request's reply.
 
-    A running request that is cancelled is not stopped before it has run for `UNWANTED_S`, since its
-    reply is usually near and worth keeping.
+    A cancelled request that is already running is stopped only after it has run for `UNWANTED_S`
+    seconds, since its reply is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -67,7 +67,7 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Undo the cancellation of a running request; return False if it is already stopping."""
+        """Undo the cancellation of a running request; return False if the request is stopping."""
         with self._lock:
             self._unwanted = False
             return not self._given_up
@@ -108,7 +108,7 @@ class Request:
 
 
 class RequestQueue:
-    """Queued requests, ordered by priority and then age; not thread-safe by itself."""
+    """Queued requests, by priority and then by the time they were added; not thread-safe."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, Request] = {}
@@ -182,8 +182,8 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    If `stand_by` is given, one more worker is reserved for `Priority.VISIBLE`; it imports these
-    modules, and is started by the first such request or by `warm`. The next visible image then
+    If `stand_by` (module names) is given, one more worker imports these modules and is reserved for
+    `Priority.VISIBLE`; the first such request or `warm` starts it. The next visible image then
     finds a ready process even if all others are busy or hang. Threads are daemons and processes end
     with the app, so neither delays exit. The options are those of `Worker`.
     """
@@ -256,7 +256,7 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Keep a cancelled request for a new caller; return False if it is already stopping."""
+        """Keep a cancelled request for a new caller; return False if the request is stopping."""
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:

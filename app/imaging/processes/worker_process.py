@@ -241,7 +241,7 @@ def _log_unconfined() -> None:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process with exit code `code` ended, as words to follow its name."""
+    """Return how a process with this exit code ended, e.g. "crashed (signal 9)", for a sentence."""
     if code is None:
         return "stopped answering"
     if code < 0:

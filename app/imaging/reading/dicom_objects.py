@@ -169,7 +169,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
 
 
 def references_of(header: Header) -> dict[str, None]:
-    """Return all SOP Instance UIDs that the object refers to, as keys, in file order."""
+    """Return all SOP Instance UIDs that the object refers to, as dictionary keys, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None

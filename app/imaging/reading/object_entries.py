@@ -28,7 +28,7 @@ def layer_entry(payload: Message) -> Message:
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" the label volume `payload["instance"]`, laid over a series' images."""
+    """Return as "layer" the label volume `payload["instance"]`, laid over the series of "over"."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])
@@ -36,7 +36,7 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return as "frame" the labels of a label volume in a plane of `payload["shape"]` pixels."""
+    """Return as "frame" the labels in the plane `payload["plane"]` of "shape" (rows, columns)."""
     from app.imaging.objects.label_volumes import read_labels_frame
     from app.imaging.objects.layer_targets import PixelGrid
 

@@ -1,8 +1,8 @@
 """Listing of the files behind opened folders, zip archives and DICOMDIRs. Runs in a worker process.
 
-A file that is not listed becomes a `Problem` with its reason. Only files of operating systems
-(`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files) are skipped silently, and a DICOMDIR inside a
-folder, whose images are listed anyway.
+A file that is not listed becomes a `Problem` with its reason. Two kinds of file are skipped
+silently: those of operating systems (`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files), and a
+DICOMDIR inside a folder, as the images that it names are listed anyway.
 
 A folder may hold 100,000 files on a slow network drive, so it is listed in short steps, and headers
 are read meanwhile.
@@ -172,7 +172,7 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """The files found in one step of listing the opened paths; a root is the index of such a path.
+    """The files found in one step of listing; a root is the index of one of the opened paths.
 
     Attributes:
         files: (root, folder or archive, names below it), in order.

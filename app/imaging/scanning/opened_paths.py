@@ -30,12 +30,12 @@ def listing_tasks(paths: Sequence[Path]) -> Tasks:
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return a problem for each path that gave nothing; `fruitful` has the others' indices."""
+    """Return a problem for each path without images; `fruitful` has the indices of the others."""
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return whether `seconds` are too long for reading the times of `files` files."""
+    """Return True if a drive is slow: `seconds` passed for only `files` files (`FILES_PER_S`)."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 

@@ -517,7 +517,7 @@ def _logged() -> Generator[None]:
 
 @lru_cache(maxsize=1)
 def reader_version() -> str:
-    """Return a text that changes with the app's or pydicom's version or code in app/imaging."""
+    """Return a text that changes with the app version, the code in app/imaging, or pydicom."""
     digest = hashlib.sha256()
     sources = sorted(Path(__file__).parent.parent.rglob("*.py"))
     if not sources:  # a frozen app has no sources, and is replaced as a whole

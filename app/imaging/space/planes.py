@@ -126,7 +126,7 @@ def is_rotation(cosines: tuple[float, ...]) -> bool:
 
 
 def is_position(position: tuple[float, ...]) -> bool:
-    """Return whether the numbers are a plausible Image Position (Patient)."""
+    """Return whether `position` has three coordinates of at most `MAX_POSITION_MM` in size."""
     return len(position) == 3 and all(abs(part) <= MAX_POSITION_MM for part in position)
 
 

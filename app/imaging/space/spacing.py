@@ -54,7 +54,7 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return an image's regions, most specific first, and ""; or () and why they are unusable.
+    """Return (regions, most specific first; "") or ((), the reason why they cannot be used).
 
     Regions that extend beyond the image were drawn when it had another size. If the image has been
     cropped since, their scale is still valid; if it has been scaled down, lengths in mm would be

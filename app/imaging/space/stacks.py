@@ -174,10 +174,9 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return the index of the first image at each position.
+    """Return the index of the first image at each position, for an object with phases or segments.
 
-    Frames of an object with phases or segments repeat their positions. The indices of all images
-    are returned if the positions differ in their number of images.
+    If some positions have more images than others, the indices of all images are returned.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):

@@ -2,7 +2,7 @@
 
 For uncompressed slices the workers only parse headers, many in a request; the pixels are read
 here straight into the voxels. Other slices are decoded by the workers, few in a request, so that
-an image that the user looks at meanwhile waits for one of them at most.
+an image that the user asks for meanwhile waits for at most one such request.
 """
 
 from __future__ import annotations
@@ -423,7 +423,7 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return a volume's slices and the geometry of a section; None if it was resampled.
+        """Return the slices of a section's volume and the section's geometry; None if resampled.
 
         A slice is a message of image and frame; the image has only the attributes that identify
         patient and frame of reference.
@@ -435,7 +435,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
-        """Return where a section lies: see `section_steps`. None if its volume is not open."""
+        """Return `section_steps` of a section; None if its volume is not open."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

@@ -1,7 +1,7 @@
 """Grouping of instances into studies and series in display order; nothing is dropped silently.
 
-The result does not depend on the order in which files were found. Grouping is linear in the
-number of instances but for sorting; `Catalogue` groups again only the studies that have grown.
+The result does not depend on the order in which files were found. Grouping takes linear time except
+for sorting; `Catalogue` groups again only the studies that have grown.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _words(group: str) -> tuple[str, ...]:
 
 
 def conflict(first: Identity, second: Identity) -> bool:
-    """Return whether two identities contradict each other in some field."""
+    """Return whether two identities contradict each other in a field that both have."""
     pairs = (
         (first.patient_id, second.patient_id),
         (first.issuer, second.issuer),
@@ -166,8 +166,8 @@ def group(
 ) -> ScanResult:
     """Group instances, in any order, into studies and series in display order.
 
-    Studies are listed in the order of the opened paths, then by file name. Problems of duplicate
-    images and folders without images are added.
+    Studies are listed in the order of the opened paths, then by file name. The result also has a
+    `Problem` for each duplicate image and each opened folder without images.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -178,7 +178,7 @@ def group(
 class StudyGroup:
     """The studies that share one Study Instance UID: one for each patient, usually one.
 
-    `problems` tell of copies that were left out; `first` is the path that sorts first.
+    `problems` report copies that were left out; `first` is the file path that sorts first.
     """
 
     studies: tuple[Study, ...]
@@ -195,7 +195,7 @@ class Catalogue:
         self._unseen: dict[str, None] = {}
 
     def add(self, instances: Iterable[Instance]) -> None:
-        """Add instances."""
+        """Add instances, which the next `changed` or `result` groups into studies."""
         for instance in instances:
             uid = study_uid(instance)
             self._instances[uid].append(instance)
@@ -333,7 +333,7 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
-    """Return the studies, with a warning on each whose Patient ID another patient has too.
+    """Return the studies; one whose Patient ID belongs to another patient too gets a warning.
 
     Several patients within one study are reported by `build_study`, since their IDs may differ.
     Warnings added by earlier calls are updated or removed.

@@ -175,7 +175,7 @@ def _direction_names(planes: dict[Hashable, FramePlane]) -> dict[Hashable, str]:
 
 
 def plane_name(plane: FramePlane) -> str:
-    """Return the anatomical plane nearest to an image's plane."""
+    """Return "axial", "coronal" or "sagittal", whichever is nearest to an image's plane."""
     sizes = [abs(part) for part in plane.normal]
     return ("sagittal", "coronal", "axial")[sizes.index(max(sizes))]
 
