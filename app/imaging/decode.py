@@ -356,7 +356,10 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame as uint8 [rows, columns(, 3)], no side longer than `size` px."""
+        """Return the middle frame as a small picture: uint8 [rows, columns(, 3)].
+
+        Neither side is longer than `size` pixels.
+        """
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))

@@ -69,7 +69,7 @@ Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The origin of a finding: the tool, the model and the time of creation (ISO 8601, UTC)."""
+    """The origin of a finding: tool, model, run, tool call and time of creation (ISO 8601, UTC)."""
 
     tool: str
     tool_version: str

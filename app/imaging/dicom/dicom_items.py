@@ -92,7 +92,7 @@ def frames_of(reference: Dataset) -> tuple[int, ...]:
 
 
 def property_text(item: Dataset, prefix: str) -> str:
-    """Return the property category and type of an item as text, e.g. "Organ: Liver".
+    """Return an item's property category and type as text, e.g. "Organ: Liver", or "".
 
     `prefix` begins the keywords of the two code sequences: "Segmented" or "Annotation".
     """
@@ -102,7 +102,10 @@ def property_text(item: Dataset, prefix: str) -> str:
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return "Made by NAME (HOW)" with the given name and how, "" for a missing part."""
+    """Return the text that names an object's maker, e.g. "Made by TotalSegmentator (automatic)".
+
+    `how` says how the object was made. Either argument may be ""; the result is "" if both are.
+    """
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

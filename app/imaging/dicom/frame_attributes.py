@@ -27,7 +27,11 @@ class FrameAttributes:
     index: int
 
     def value(self, keyword: str) -> Any:
-        """Return the frame's own value, else the shared one, else the top-level one, else None."""
+        """Return the value of `keyword`, or None.
+
+        The frame's own functional groups are searched first, then the shared ones, then the top
+        level of the file.
+        """
         macro = _MACROS.get(keyword)
         if macro is not None:
             for group, position in (

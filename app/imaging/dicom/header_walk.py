@@ -246,8 +246,8 @@ def _sequence(
 def raw_elements(dataset: Dataset) -> Elements:
     """Return pydicom's own dictionary of a data set's elements, by tag.
 
-    Elements that were not accessed before are still raw. A look-up here is four times as fast as
-    in the data set itself.
+    Values that were not accessed before are still raw. A look-up here is four times as fast as in
+    the data set itself.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 

@@ -206,7 +206,10 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Return the user's note on where in the slide frame `index` (from 0), a single tile, lies."""
+    """Return a note for the user on the position in the slide of a tile that is shown by itself.
+
+    The tile is frame `index` (from 0). Column and row in the note are counted from 1.
+    """
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

@@ -26,7 +26,7 @@ def content_uid(data: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def file_digest(*files: tuple[Path, FileStatus]) -> str:
-    """Return one hexadecimal SHA-256 of all the files; very large files are only sampled."""
+    """Return one hexadecimal SHA-256 of files' sizes and contents; huge files are only sampled."""
     digest = hashlib.sha256()
     for path, status in files:
         digest.update(f"{status.size}/".encode())

@@ -55,7 +55,7 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the window an image opens with: the file's first; else 40/400 for HU, or automatic.
+    """Return the window an image opens with: the file's first, else 40/400 (HU), else automatic.
 
     None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
     """
@@ -111,7 +111,10 @@ def grey_sample(frame: Frame) -> GreySample:
 
 
 def has_own_scale(instance: Instance) -> bool:
-    """Return True for pictures, radiographs and multi-frame images, whose window is their own."""
+    """Return whether an image must be windowed by its own pixels, not by its whole series.
+
+    True for pictures, radiographs, and images of several frames.
+    """
     alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
     return alone or instance.frames > 1
 

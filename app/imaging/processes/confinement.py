@@ -39,7 +39,11 @@ def _tables() -> dict[str, Any]:
 
 
 def child_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment for a child process: no passwords or keys; the app's module path."""
+    """Return the environment for a child process, made from `variables`.
+
+    No key, token or password is passed on. Modules are found where this process finds its own,
+    never in the current folder.
+    """
     passed, never = _tables()["passed"], _tables()["never passed"]
     chosen = {
         name: value

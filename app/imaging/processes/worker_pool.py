@@ -138,7 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only requests with `Priority.VISIBLE` are considered.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail request
+        that has waited longer than `PATIENCE_S` gets every `TURN`th turn of the non-visible ones.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

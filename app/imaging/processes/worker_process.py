@@ -64,7 +64,7 @@ class Call:
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message follows the process's name in a sentence: "crashed ...".
+    """The process is gone; the message follows its name in a sentence, e.g. "crashed (SIGBUS)".
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.

@@ -1,4 +1,4 @@
-"""Content of DICOM objects by SOP Class, and catalogue entries for objects that are not images."""
+"""The kind of content of DICOM objects by SOP Class, and catalogue entries for non-images."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """Return the content of an object with SOP Class `uid` ("" if the file states none).
+    """Return the kind of content of an object with SOP Class `uid` ("" if the file states none).
 
     `has_rows` says whether the object declares the size of an image. For the SOP Class of an image
     the content is IMAGE even if the pixels are missing, since the object is then a damaged image.
@@ -115,7 +115,7 @@ FRAME_READERS = {
 
 
 def content_of(header: Header) -> Content:
-    """Return the content of an object, according to its SOP Class and its pixels."""
+    """Return the kind of content of an object, according to its SOP Class and its pixels."""
     has_rows = "Rows" in header.dataset
     content = content_of_class(
         header.sop_class, has_pixels=header.pixels is not None, has_rows=has_rows

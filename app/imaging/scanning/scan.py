@@ -4,11 +4,11 @@ Listing and reading overlap, and growing studies are reported, so the first one 
 before a large folder is done. A file that kills its worker is found by reading the files of its
 batch one by one.
 
-The index makes a folder open at once the second time: a folder in the user's own cache with one
-file for each set of opened paths, which holds the whole result of opening them (`Snapshot`) for as
-long as nothing behind them changes. It holds headers, patients' names included, never pixels; only
-this user may read it, and SIGHTLINE_NO_INDEX=1 keeps it from being used. It is a cache: every
-failure is logged and the scan goes on without it; a damaged file is deleted.
+The index lets a folder open at once the second time. It is a folder in the user's own cache with
+one file for each set of opened paths, which holds the whole result of opening them (`Snapshot`).
+The result is used as long as none of the files has changed. It has headers, patients' names
+included, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
+index fails, the failure is logged and the scan goes on without it; a damaged file is deleted.
 """
 
 from __future__ import annotations

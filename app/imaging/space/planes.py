@@ -190,7 +190,7 @@ def _pixel_spacing(text: str) -> tuple[float, float]:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers in a multi-valued attribute; () if any part is not a finite number."""
+    """Return the backslash-separated numbers in a text; () if any part is not a finite number."""
     try:
         values = tuple(float(part) for part in text.split("\\"))
     except ValueError:

@@ -19,7 +19,7 @@ SCHEMES = frozenset({"SCT", "SRT", "SNM3", "99SDM"})
 
 
 class Course(StrEnum):
-    """Direction of the X-rays through the body, as far as it matters for what an image shows."""
+    """The direction in which the X-rays passed through the body: PA, AP, lateral, ..."""
 
     PA = "PA"
     AP = "AP"

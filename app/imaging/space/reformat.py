@@ -198,7 +198,7 @@ def section_steps(
 
 
 def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
-    """Return the section in `plane` nearest to a point (x, y, z) in the patient (mm, LPS)."""
+    """Return the number (from 0) of the section in `plane` nearest to a point (mm, LPS)."""
     cut = section_axes(volume, plane)
     at, last = _voxel_at(volume, cut.across, point)
     return at if cut.signs[0] > 0 else last - at

@@ -360,8 +360,8 @@ class VolumeStore:
         """Return the volume of a series of single images, or of one multi-frame instance.
 
         `cancel` cancels this request; the work continues if another caller waits for its result.
-        `progress` is called on a thread of the store with the number of slices done and the total;
-        not if the same volume is already being made for another request.
+        `progress` is called on a thread of the store with the number of slices done and the total.
+        It is not called if the volume is already being made for another request.
         """
         key = _key(source)
         with self._lock:

@@ -31,7 +31,10 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping `texts[places[key]]`; instances with the same keys share one `places`."""
+    """A read-only mapping of attribute keywords to texts, made to take little memory.
+
+    The text of `key` is `texts[places[key]]`; instances with the same keys share one `places`.
+    """
 
     __slots__ = ("_places", "_texts")
 

@@ -51,7 +51,7 @@ def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str,
 
 
 def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
-    """Return instances sorted by `tie_break`, i.e. by number, and by name if numbers repeat."""
+    """Return instances sorted by `tie_break`; names are compared only if numbers repeat."""
     numbers = {one.number for one in instances}
     if len(numbers) == len(instances):
         return sorted(instances, key=_number_or_zero)
