@@ -20,7 +20,7 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A single location."""
+    """A point on an image, as (x, y) in pixels."""
 
     x: float
     y: float
@@ -28,14 +28,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """An open line through two or more points; a measured line has exactly two."""
+    """An open line through two or more points (x, y) in pixels; a measured line has exactly two."""
 
     points: tuple[XY, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed outline."""
+    """A closed outline, given by its corners (x, y) in pixels."""
 
     points: tuple[XY, ...]
 

@@ -1,4 +1,4 @@
-"""Checks before a file is read or decoded, and the errors of refused files."""
+"""Checks made before a file is read or decoded, and errors that explain a refusal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -
 
 
 class Unreadable(FileProblem):
-    """The file cannot be accessed now: a disk, network or permission error, perhaps temporary."""
+    """Raised if a file cannot be read now (disk, network, permission); a retry may work."""
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
@@ -51,7 +51,7 @@ def empty_file(path: Path) -> FileProblem:
 
 
 def unreadable_file(path: Path, error: Exception) -> Unreadable:
-    """Return the error to raise for an OSError that occurred when a path was opened."""
+    """Return the error to raise when opening a path failed with `error` (an OSError)."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
     elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
@@ -67,7 +67,7 @@ def unreadable_file(path: Path, error: Exception) -> Unreadable:
 
 
 def changed_file(path: Path) -> FileProblem:
-    """Return the error for a file that was replaced after it was opened."""
+    """Return the error to raise for a file that is not the one that was opened before."""
     return problem(path, "the file has changed since it was opened", "Open it again")
 
 

@@ -47,7 +47,7 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The items that an object such as a segmentation draws over images, in file order."""
+    """What one object, such as a segmentation, draws over images: named, coloured items."""
 
     instance: Instance
     title: str
@@ -123,7 +123,7 @@ def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance
 
 
 def may_be_same_patient(one: Instance, other: Instance) -> bool:
-    """Return True unless the two files have different patient IDs."""
+    """Return False if both files have a Patient ID and the two differ, else True."""
     mine, its = one.get("PatientID"), other.get("PatientID")
     return not mine or not its or mine == its
 

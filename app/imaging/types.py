@@ -62,7 +62,7 @@ class Spacing:
 
     @property
     def known(self) -> bool:
-        """Whether lengths may be given in mm."""
+        """True if both distances are known, so that lengths can be given in mm."""
         return self.row_mm is not None and self.column_mm is not None
 
 
@@ -297,7 +297,7 @@ class Frame:
 
     @property
     def is_color(self) -> bool:
-        """Whether the frame is RGB or palette colour, and so has no grey window."""
+        """True for RGB and palette colour, which have no grey window."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
@@ -383,7 +383,7 @@ class Instance:
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """Return the text of an attribute, or ""."""
+        """Return the text of attribute `keyword`, or "" if there is none."""
         return self.attributes.get(keyword, "")
 
 
@@ -419,7 +419,7 @@ class Series:
 
     @property
     def key(self) -> str:
-        """A key that is unique among the series of a study."""
+        """Text that is unique among the series of a study (`uid`, and `part` if split)."""
         return f"{self.uid}/{self.part}" if self.part else self.uid
 
     @property

@@ -56,7 +56,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG or JPEG-LS frame; its start-of-frame marker tells which variant it is."""
+    """Decode a JPEG or JPEG-LS frame to (samples, colour model), by its start-of-frame marker."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -108,12 +108,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG 2000 or HTJ2K frame; colour transforms of the code stream are undone."""
+    """Decode a JPEG 2000 or HTJ2K frame to (samples, colour model after any colour transform)."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a High-Throughput JPEG 2000 frame; OpenJPH is used for grey above 16 bits only."""
+    """Decode an HTJ2K frame to (samples, colour model); OpenJPH is used for grey above 16 bits."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -123,7 +123,7 @@ def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG XL frame, including JPEG recompressed as JPEG XL; colour becomes RGB."""
+    """Decode a JPEG XL frame to (samples, colour model); colour becomes RGB."""
     import imagecodecs
 
     array: Array = imagecodecs.jpegxl_decode(data)
@@ -133,7 +133,7 @@ def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode RLE Lossless: one segment per byte of a sample, high byte first (PS3.5 G)."""
+    """Decode an RLE Lossless frame (PS3.5 G) to (samples, photometric interpretation)."""
     import imagecodecs
 
     (count,) = struct.unpack("<L", data[:4])
@@ -164,14 +164,14 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_deflated(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a frame stored as a raw deflate stream of uncompressed pixels (PS3.5 A.4.13)."""
+    """Decode a frame that is a raw deflate stream (PS3.5 A.4.13) to (samples, colour model)."""
     size = math.ceil(layout.frame_bits / 8)
     plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size)
     return words_of(plain, layout), layout.photometric
 
 
 def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a fragment that holds one uncompressed frame (PS3.5 A.4.11)."""
+    """Return (samples, colour model) of a fragment with one uncompressed frame (PS3.5 A.4.11)."""
     return words_of(data, layout), layout.photometric
 
 

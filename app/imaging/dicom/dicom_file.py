@@ -132,12 +132,12 @@ class Header:
 
     @property
     def encapsulated(self) -> bool:
-        """True if the transfer syntax is one with encapsulated pixels (PS3.5 A.4)."""
+        """True if the pixels are stored in fragments, mostly compressed (PS3.5 A.4)."""
         return self.syntax not in _NATIVE
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID or, if missing, Media Storage SOP Class UID (file meta information)."""
+        """SOP Class UID, or Media Storage SOP Class UID of the file meta information, or ""."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )

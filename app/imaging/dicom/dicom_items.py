@@ -1,4 +1,4 @@
-"""Tolerant access to sequences and values of objects that may be damaged; nothing here raises."""
+"""Access to sequences and values of objects that may be damaged; no function here raises."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_item(dataset: Dataset | None, keyword: str) -> Dataset | None:
 
 
 def text_of(dataset: Dataset | None, keyword: str) -> str:
-    """Return a value as cleaned plain text; "" if it is absent or damaged."""
+    """Return an element's value as text without control characters; "" if absent or damaged."""
     if dataset is None:
         return ""
     value = value_of(dataset, keyword)

@@ -21,7 +21,7 @@ _MACROS: dict[str, str] = shipped_table("dicom", "macros")
 
 @dataclass(frozen=True, slots=True)
 class FrameAttributes:
-    """Access to the attributes of one frame, `index` (from 0), of an enhanced or other object."""
+    """Looks up the attributes of one frame, number `index` (from 0), of a DICOM file."""
 
     header: Header
     index: int

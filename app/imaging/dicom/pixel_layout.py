@@ -1,4 +1,4 @@
-"""The Image Pixel module (PS3.3 C.7.6.3), checked before any pixel is decoded."""
+"""Size and storage of a file's pixels (Image Pixel, PS3.3 C.7.6.3), checked before decoding."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _frames(header: Header, frame_bits: int) -> int:
 
 
 def may_have_frames(header: Header) -> bool:
-    """Return whether the SOP Class is a multi-frame one, which requires NumberOfFrames."""
+    """Return whether the file's SOP Class is one of the multi-frame classes."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))
     return any(word in name for word in _MULTI_FRAME)

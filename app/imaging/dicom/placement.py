@@ -54,7 +54,7 @@ even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """Return the frame's orientation and position in the patient (PS3.3 C.7.6.2, C.7.6.1.1.1)."""
+    """Return the frame's side letters, direction cosines and position in the patient (mm, LPS)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)
@@ -167,7 +167,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """Return the frame's pixel spacing, and the calibration as text ("" if not stated)."""
+    """Return the frame's pixel spacing, and how it was calibrated as text ("" if not stated)."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")

@@ -147,7 +147,7 @@ def _declared_members(path: Path) -> int:
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:
-    """Return whether a file whose first bytes are `start` is a zip, but not e.g. a .docx."""
+    """Return whether a file that begins with `start` is a zip archive and not e.g. a .docx file."""
     return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
 
 

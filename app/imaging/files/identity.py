@@ -1,4 +1,4 @@
-"""Identifiers made from content, and short hashes of a file's state or a UID."""
+"""Identifiers derived from file content, and short hashes of UIDs and of files' states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE_DIGEST = 2**28
 
 
 def content_uid(data: bytes) -> str:
-    """Derive a SOP Instance UID from content (PS3.5 B.2: "2.25." and a 128-bit number)."""
+    """Return a SOP Instance UID derived from `data`: "2.25." and a 128-bit number (PS3.5 B.2)."""
     return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
 
 

@@ -1,4 +1,4 @@
-"""Sort names with numbers in the order in which people count."""
+"""Sort names so that the numbers in them count by value: "2" before "10"."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Return whether a header's voxels are in another file; raise FileProblem if it is damaged."""
+    """Return True if a volume header's voxels are in another file; raise FileProblem if damaged."""
     return read_header(path).data != path
 
 
@@ -225,7 +225,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Return the volume axes to show as columns, rows and slices; see the module's docstring."""
+    """Return which volume axes become columns, rows and slices; see the module's docstring."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

@@ -76,7 +76,7 @@ class PixelGrid:
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return [n, 2] pixels of [n, 3] positions in mm, and [n] signed distances to the plane."""
+        """Return pixels [n, 2] of points [n, 3] in mm, and signed distances [n] to the plane."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
@@ -199,7 +199,7 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
 
 
 def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0) for each image reference; () means all frames."""
+    """Yield (SOP Instance UID, frame numbers from 0) per image reference; () means all frames."""
     for reference in references:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         if uid:

@@ -1,4 +1,4 @@
-"""Values of content items as text (PS3.3 C.17.3.2, C.18). Runs in a worker process."""
+"""Values of SR content items as text (PS3.3 C.17.3.2, C.18). Runs in a worker process."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Pla
 
 
 def is_pixel_shift(affine: Floats) -> bool:
-    """Return whether an affine is a pure shift by whole pixels."""
+    """Return whether an affine only shifts by whole pixels, without scaling or turning."""
     linear = np.abs(affine[:, :2] - np.eye(2)).max() < 1e-9
     return bool(linear and np.abs(affine[:, 2] - np.rint(affine[:, 2])).max() < 1e-9)
 

@@ -1,4 +1,4 @@
-"""Stages from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
+"""The steps from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Convert levels 0..1 to P-values 0..1 (C.11.4); level 0 selects the LUT's first entry."""
+    """Convert grey levels 0..1 to P-values 0..1 by a LUT (C.11.4), whose first entry is level 0."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 
@@ -199,12 +199,12 @@ def palette_colours(frame: Frame, stored: Array) -> Bytes:
 
 
 def is_coloured(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Return a mask of the stored values that a Supplemental Palette colours (C.7.6.19)."""
+    """Return a mask: True where a Supplemental Palette (C.7.6.19) colours the stored value."""
     return stored.astype(np.int64, copy=False) >= frame.palette_first
 
 
 def has_value(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Return a mask of the stored values that are numbers, neither padding nor coloured."""
+    """Return a mask: True where the stored value is finite, and neither padding nor coloured."""
     keep = np.isfinite(stored)
     if frame.supplemental:
         keep &= ~is_coloured(frame, stored)

@@ -1,4 +1,4 @@
-"""Windows: validity, the window an image opens with, and presets."""
+"""Windows (centre and width of greys): checks, the window an image opens with, and presets."""
 
 from __future__ import annotations
 
@@ -199,14 +199,14 @@ def _window_between(low: float, high: float) -> Window:
 
 
 def presets(modality: str) -> tuple[Window, ...]:
-    """Return the usual windows for CT; empty for other modalities, whose units are not fixed."""
+    """Return the usual windows for CT; () for other modalities, whose units are not fixed."""
     if modality.upper() != "CT":
         return ()
     return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
-    """Return the windows for the preset menu: the file's, an automatic one, the modality's."""
+    """Return the preset menu's windows: the file's, automatic, the modality's; () for colour."""
     if frame.is_color:
         return ()
     named: list[Window] = []
@@ -222,7 +222,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return the window that stands for `lut`, the VOI LUT at index `number` of a frame."""
+    """Return a window that selects VOI LUT `number` of a frame and spans the values it maps."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

@@ -73,7 +73,7 @@ class Answer(Future[dict[str, Any]]):
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Return whether the request is unwanted; if so, `want_again` will fail from now on."""
+        """Return True if the request is unwanted; from then on `want_again` returns False."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -81,7 +81,7 @@ class Answer(Future[dict[str, Any]]):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A queued or running call; while running, it also serves as the call's cancel token."""
+    """A queued or running call of a worker; also the cancel token of the running call."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Request:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the running call must be stopped."""
+        """True if the call must stop: cancelled, or unwanted after running for `UNWANTED_S`."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
         return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
@@ -127,7 +127,7 @@ class RequestQueue:
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent; return whether that changed anything."""
+        """Make a queued request more urgent; return False if it is gone or already that urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False

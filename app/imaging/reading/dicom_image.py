@@ -270,7 +270,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return a frame's time in ms from the first of `frames` frames, or None if it is unknown."""
+    """Return a frame's time in ms since the first frame of a cine, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index
@@ -303,7 +303,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def vector_note(header: Header, index: int) -> str:
-    """Return e.g. "detector 2, phase 1" for frame `index` (from 0) of an NM image, or ""."""
+    """Return what NM frame `index` (from 0) shows, e.g. "detector 2, phase 1"; "" if not stated."""
     pointer = header.value("FrameIncrementPointer")
     tags: list[Any] = [pointer] if isinstance(pointer, int) else list(pointer or ())
     parts: list[str] = []
@@ -382,7 +382,7 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """Return a note that an ICC profile is not applied; "" if the file has none, or sRGB."""
+    """Return a note that an ICC profile is not applied; "" if there is none or it is sRGB."""
     profile: Any = header.value("ICCProfile")
     path = first_item(header.dataset, "OpticalPathSequence")
     if profile is None and path is not None:

@@ -82,7 +82,7 @@ def is_image_class(uid: str) -> bool:
 
 
 def object_words(uid: str) -> str:
-    """Return a SOP Class's description for users, e.g. "Color palette: not displayable"."""
+    """Return the text for users on an undisplayable SOP Class: "RT Plan: not displayable"."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"
@@ -221,7 +221,7 @@ def _frame_of_reference(header: Header) -> str:
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return the number of pages of an embedded PDF, and rows and columns of its first page."""
+    """Return (pages, rows, columns) of an embedded PDF; rows and columns are of its first page."""
     return pdf_extent(header.path, _document_bytes(header))
 
 

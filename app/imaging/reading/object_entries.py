@@ -21,7 +21,7 @@ Message = dict[str, Any]
 
 
 def layer_entry(payload: Message) -> Message:
-    """Return as "layer" the `Layer` that the object `payload["instance"]` draws over images."""
+    """Return as "layer" what the object `payload["instance"]` draws over images (a `Layer`)."""
     from app.imaging.objects.layer_reading import read_layer
 
     return {"layer": pack(read_layer(_opened(payload, "instance")))}

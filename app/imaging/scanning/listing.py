@@ -263,7 +263,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Do the listing tasks in `todo` for about `seconds`, at least one; return the result."""
+    """Do listing tasks of `todo` for about `seconds`, at least one; return what was found."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:
@@ -408,7 +408,7 @@ _KINDS = {"path": _path, "folder": _folder, "zip": _zip}
 
 
 def leads_out(link: Path, depth: int) -> bool:
-    """Return whether a link `depth` folders below the opened folder points outside that folder."""
+    """Return whether a link points outside the opened folder, which is `depth` levels above it."""
     opened = link.parents[depth] if depth < len(link.parents) else link.parent
     try:
         return not link.resolve().is_relative_to(opened.resolve())
@@ -417,7 +417,7 @@ def leads_out(link: Path, depth: int) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Return whether a file name is that of a hidden file or of an operating system's own file."""
+    """Return whether a file name is hidden (starts with a dot) or that of an operating system."""
     return name.startswith(".") or name.lower() in _JUNK
 
 

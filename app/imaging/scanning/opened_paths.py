@@ -25,7 +25,7 @@ root is the index of the opened path."""
 
 
 def listing_tasks(paths: Sequence[Path]) -> Tasks:
-    """Return the first tasks for listing the files in the opened paths: one for each path."""
+    """Return the first listing tasks: one for each opened path."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 

@@ -96,7 +96,7 @@ class FolderState:
         self._sure = False
 
     def as_read(self) -> bool:
-        """Return whether the current files are exactly those that were read, unchanged."""
+        """Return True if the files now are exactly the ones that the scan read, all unchanged."""
         return (
             self._sure
             and self._walk()
@@ -106,7 +106,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes if any file changes; "" if it takes too long to compute."""
+        """Return a text that changes when any file changes; "" if computing it takes too long."""
         if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"

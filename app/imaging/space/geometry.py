@@ -161,7 +161,7 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 
 def is_quadruped(orientation: Orientation) -> bool:
-    """Return whether an orientation uses the letters for quadrupeds."""
+    """Return whether an orientation has letters of quadrupeds (Le, V, Cr, ...), not L, P, H etc."""
     return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 

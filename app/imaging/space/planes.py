@@ -46,14 +46,14 @@ class FramePlane:
 
     @property
     def normal(self) -> XYZ:
-        """Unit normal: the cross product of row and column."""
+        """Unit normal of the plane: the cross product of `row` and `column`."""
         (a, b, c), (d, e, f) = self.row, self.column
         x, y, z = b * f - c * e, c * d - a * f, a * e - b * d
         size = math.sqrt(x * x + y * y + z * z)
         return x / size, y / size, z / size
 
     def point(self, x: float, y: float) -> XYZ:
-        """Return the patient coordinates of a pixel (equation C.7.6.2.1-1)."""
+        """Return the patient coordinates (mm, LPS) of pixel (x, y) by equation C.7.6.2.1-1."""
         right, down = x * self.spacing[1], y * self.spacing[0]
         p, q, r = (
             o + u * right + v * down

@@ -70,13 +70,13 @@ class Stack:
 
     @property
     def shear(self) -> float:
-        """In-plane shift per mm along the normal, in mm: the tangent of the gantry tilt."""
+        """Tangent of the gantry tilt: mm of in-plane shift per mm along the normal."""
         sideways = self.aside[-1] * np.array(self.plane.spacing[::-1])
         return float(np.linalg.norm(sideways) / self.along[-1])
 
     @property
     def straight(self) -> bool:
-        """Whether the slices are aligned along their normal, with no in-plane shift."""
+        """Whether the slices follow each other straight along the normal (within tolerance)."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()

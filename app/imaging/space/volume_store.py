@@ -402,7 +402,7 @@ class VolumeStore:
         return mapped_future(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return a frame of an instance from `reformat`; the future may fail with `FileProblem`."""
+        """Return frame `index` (from 0) of a result of `reformat`; may fail with FileProblem."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

@@ -53,7 +53,7 @@ class Identity:
 
     @property
     def digest(self) -> str:
-        """A hash that distinguishes identities without revealing them."""
+        """A short hash (12 hex digits) that tells identities apart without revealing them."""
         return hashlib.sha256(repr(self).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -80,7 +80,7 @@ def _identity(patient_id: str, issuer: str, birth: str, name: str) -> Identity:
 
 
 def identity_of_study(study: Study) -> Identity:
-    """Return a study's patient identity, from the series that gives the most fields."""
+    """Return a study's patient identity, taken from the series that states the most fields."""
     said = {_said_of_the_patient(one.instances[0]) for one in study.series}
     identities = [_identity(*one) for one in said]
     return min(identities, key=lambda one: (-one.filled, one))
@@ -208,7 +208,7 @@ class Catalogue:
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
     def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
-        """Return all studies and all problems."""
+        """Return all studies, `problems`, and the problems found in grouping (duplicates, ...)."""
         collected = list(problems)
         studies = self._studies(paths)
         for uid in sorted(self._built):
@@ -234,7 +234,7 @@ def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int
 
 
 def study_uid(instance: Instance) -> str:
-    """Return the Study Instance UID; if missing, one made from folder, patient and date."""
+    """Return Study Instance UID; if missing, a UID derived from folder, patient and date."""
     uid = instance.get("StudyInstanceUID")
     if uid:
         return uid

@@ -1,4 +1,4 @@
-"""Display order of a series' instances, and the reason for it; never the order of the files."""
+"""Order in which a series is displayed, and the reason for it; never the order of the files."""
 
 from __future__ import annotations
 
