@@ -330,8 +330,8 @@ class Instance:
     Attributes:
         path: Path of the file. For a member of a zip archive, the path of the archive followed by
             the name of the member, as if the archive were a folder (`sources` opens both).
-        kind: Name of the reader for the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume"
-            (NIfTI, NRRD, MetaImage) or "reformat" (a plane through a volume, made by this app).
+        kind: Name of the file's reader: "dicom", "picture" (PNG, JPEG, ...), "tiff", "pdf",
+            "volume" (NIfTI, NRRD, MetaImage) or "reformat" (sections of a volume, by this app).
         rows: Number of rows; like the columns, 0 for an object without frames.
         frames: Number of frames, at least 1.
         number: InstanceNumber, or 0.
@@ -344,8 +344,8 @@ class Instance:
             changed since is not decoded, because findings would be drawn on other pixels.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without pixels
-            refers to, in file order; as keys, since each step of the wheel asks whether the shown
-            image is one of up to 20,000.
+            refers to, in file order. They are keys of a mapping, as each step of the wheel looks up
+            the shown image among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.

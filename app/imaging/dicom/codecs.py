@@ -1,6 +1,8 @@
 """Decoding of one frame to stored values. Runs in a worker process, since decoders can crash.
 
-Packed bits are read as PS3.5 8.1 and annex D say, 4:2:2 colour as PS3.3 C.7.6.3.1.2 says.
+Packed bits are read as PS3.5 8.1 and annex D say, 4:2:2 colour as PS3.3 C.7.6.3.1.2 says. A decoder
+returns the samples and their colour model, a Photometric Interpretation, which is not the header's
+if decoding undoes a colour transform.
 
 `DECODERS` names the decoder of each transfer syntax; `docs/conformance.md` says which library each
 uses, and why. All licences fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
@@ -271,7 +273,7 @@ def syntax_name(syntax: str) -> str:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Return `values_of` the words as a contiguous array in native byte order."""
+    """Return the pixel values of decoded words as a contiguous array in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 

@@ -94,7 +94,7 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return the number of complete frames from the first on; later ones are cut or missing."""
+    """Return how many frames are complete from the first on, before one is cut or missing."""
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:

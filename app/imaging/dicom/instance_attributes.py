@@ -97,7 +97,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """Return `geometry_text` of the volume that a file's frames form; "" if they form none."""
+    """Return the geometry of the volume that a file's frames form, as coded text; "" if none."""
     count = whole_number(header.dataset, "NumberOfFrames") or 0
     if not 1 < count <= MAX_FRAMES or not _has_places(header):
         return ""
@@ -143,7 +143,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """Return an MR image's b-value (s/mm²) by private elements or the diffusion sequence, or ""."""
+    """Return an MR image's b-value (s/mm²) as text, or ""; private elements are tried first."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed

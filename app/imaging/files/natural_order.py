@@ -6,7 +6,7 @@ import re
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
-    """Return a sort key that compares numbers in a text by value ("2" before "10"), not case."""
+    """Return a sort key that ignores case and compares numbers by value: "2" before "10"."""
     parts = re.findall(r"\d+|\D+", text)
     # A member's name in an archive may be thousands of digits, which Python refuses to convert.
     return [

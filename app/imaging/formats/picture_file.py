@@ -122,7 +122,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return what unsupported format a file begins like, e.g. "a zip archive", or ""."""
+    """Return an unsupported format's name by a file's first bytes: "a zip archive", ..., or ""."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -272,7 +272,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Return [rows, columns(, 3)]: the picture on black, the viewer's background, without alpha."""
+    """Return a picture without alpha channel, blended onto black: [rows, columns(, 3)]."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]

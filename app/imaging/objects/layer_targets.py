@@ -295,7 +295,7 @@ def total_matrix(header: Header) -> Matrix | None:
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
-    """Return a slide's `PixelGrid` (mm) of the total pixel matrix; None if position is unknown."""
+    """Return the position of a slide's total pixel matrix as a grid in mm; None if unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (number_of(origin, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XYZ")
     if x is None or y is None:

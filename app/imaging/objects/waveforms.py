@@ -115,7 +115,7 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def group_annotations(header: Header, index: int) -> tuple[str, ...]:
-    """Return the texts of annotations on the whole of group `index` (from 0), not on samples."""
+    """Return the annotation texts of group `index` (from 0), without those on single samples."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:

@@ -62,7 +62,7 @@ def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Convert grey levels 0..1 to P-values 0..1 by a LUT (C.11.4), whose first entry is level 0."""
+    """Convert levels 0..1 to P-values 0..1 by a LUT (C.11.4); level 0 takes its first entry."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 

@@ -120,7 +120,7 @@ def has_own_scale(instance: Instance) -> bool:
 
 
 def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
-    """Return up to nine evenly spread (image, frame from 0), used for an automatic window."""
+    """Return up to nine evenly spread (image, frame) pairs from which to compute a window."""
     count = source.frames if isinstance(source, Instance) else len(source.instances)
     places = sorted({round(step * (count - 1) / (_SAMPLES - 1)) for step in range(_SAMPLES)})
     if isinstance(source, Instance):

@@ -127,9 +127,9 @@ def log_whether_confined() -> None:
 def confine() -> None:
     """Give up all rights that decoding does not need, for this thread and those it starts.
 
-    All files stay readable except those in /proc, which show other processes' keys: a study's
-    files name others, and the user opens more at any time, while Landlock's rules can never be
-    widened.
+    All files stay readable, since a study's files name others and the user opens more at any time,
+    while Landlock's rules can never be widened. Only /proc is closed: it holds the keys of other
+    processes.
 
     Raises:
         OSError: The kernel refuses; some rights may be left.

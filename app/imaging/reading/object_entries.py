@@ -28,7 +28,7 @@ def layer_entry(payload: Message) -> Message:
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" the label volume `payload["instance"]`, laid over the series of "over"."""
+    """Return as "layer" the labels of `payload["instance"]` over the series of "over"."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])

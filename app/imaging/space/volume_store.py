@@ -91,9 +91,9 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 def slice_answers(
     slices: Sequence[Slice], message: Message
 ) -> list[tuple[Frame, PlainLayout | NDArray[Any]] | None]:
-    """Return a worker's answers, one for each slice; None for a slice that must be decoded.
+    """Return (frame without pixels, pixels or `PlainLayout`) per slice; None if not decoded yet.
 
-    An answer is the slice's description without pixels, and its stored values or where they lie.
+    A `PlainLayout` says where in its file the slice's stored values lie.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
@@ -402,7 +402,7 @@ class VolumeStore:
         return mapped_future(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return frame `index` (from 0) of a result of `reformat`; may fail with FileProblem."""
+        """Return frame `index` (from 0) of an instance of `reformat`; may fail with FileProblem."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

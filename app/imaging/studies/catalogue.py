@@ -166,8 +166,8 @@ def group(
 ) -> ScanResult:
     """Group instances, in any order, into studies and series in display order.
 
-    Studies are listed in the order of the opened paths, then by file name. The result also has a
-    `Problem` for each duplicate image and each opened folder without images.
+    Studies are listed in the order of the opened paths, then by file name. A `Problem` is added for
+    duplicate images and, if there are no studies at all, for each opened folder.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -234,7 +234,7 @@ def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int
 
 
 def study_uid(instance: Instance) -> str:
-    """Return Study Instance UID; if missing, a UID derived from folder, patient and date."""
+    """Return the Study Instance UID; if missing, a UID made from folder, patient and date."""
     uid = instance.get("StudyInstanceUID")
     if uid:
         return uid
