@@ -1,8 +1,8 @@
 """Axial, coronal and sagittal sections through a volume, as frames of an instance.
 
 A section consists of the voxels themselves: nothing is resampled, and anisotropic pixels keep
-their true shape (`Spacing.aspect`). Sections lie across the volume's axis nearest to the normal of
-the anatomical plane, so those of an oblique stack are oblique, and a note says so. Radiological
+their true shape (`Spacing.aspect`). Sections lie along the axes of the volume that fit the
+anatomical plane best, so those of an oblique stack are oblique, and a note says so. Radiological
 convention: the patient's right is on the left of axial and coronal sections, the front on the left
 of sagittal ones and at the top of axial ones, the head at the top of the others.
 """
@@ -63,7 +63,7 @@ class SectionAxes:
         across: Voxel axis (0 = i, 1 = j, 2 = k) from one section to the next.
         right: Voxel axis along which the column number changes.
         down: Voxel axis along which the row number changes.
-        signs: 1 or -1 for (across, right, down); -1 if it runs against the voxel index.
+        signs: For (across, right, down): 1 if it runs with the voxel index, -1 if against it.
         degrees: Angle between the normals of the anatomical plane and of the sections.
     """
 
@@ -99,7 +99,10 @@ class SectionCut:
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return the voxel plane of section `index` (from 0); `counts` are voxels (i, j, k)."""
+    """Return the voxel plane that section `index` (from 0) shows, and how it is turned for display.
+
+    `counts` are the volume's numbers of voxels along i, j and k.
+    """
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
