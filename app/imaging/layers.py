@@ -71,7 +71,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The shape that one item draws on one frame.
+    """What one item (a segment, say) draws on one frame: a geometry or a text label.
 
     Attributes:
         item: `LayerItem.number` of the item.
@@ -146,8 +146,8 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 
     "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" is an [m, 5] array:
     position in `frame.shapes`, number of the layer's item (a segment, say), index in `_KINDS`,
-    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are the remaining shapes with
-    their positions. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
+    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are (position, shape) of the
+    remaining shapes. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""The central types: images, frames, studies, and the figures needed to interpret pixels.
+"""The central types: images, frames, studies, and all that is needed to interpret pixels.
 
 Coordinates: arrays are indexed (row, column); geometry uses (x, y) = (column, row). Pixel centres
 have integer coordinates, so the image covers [-0.5, columns - 0.5] x [-0.5, rows - 0.5].
@@ -105,7 +105,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """An item of a LUT Sequence.
+    """A lookup table: an item of a Modality, VOI or Presentation LUT Sequence.
 
     A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
     """
@@ -235,7 +235,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One decoded frame: stored values and the figures needed to interpret them.
+    """One decoded frame: stored values and all that is needed to interpret them.
 
     Attributes:
         stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8

@@ -1,4 +1,4 @@
-"""Header of a volume file (NIfTI, NRRD, MetaImage) in common terms, and the checks of it.
+"""Header of a volume file (NIfTI, NRRD, MetaImage) in one common form, and its checks.
 
 Voxel indices are in file order: axis 0 varies fastest. Directions and positions are in the
 patient's LPS system in mm, and voxel centres have integer indices.

@@ -86,7 +86,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return which frames of a SEG file show which segment on which image.
+    """Return the index of a SEG file: which frames show which segment on which image.
 
     Raises:
         FileProblem: The file has no usable pixels.

@@ -64,7 +64,7 @@ class Call:
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message follows its name in a sentence, e.g. "crashed (SIGBUS)".
+    """The process is gone; the message follows its name, e.g. "crashed (memory fault)".
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.

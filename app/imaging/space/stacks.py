@@ -135,7 +135,7 @@ class StackGeometry:
 
 
 def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
-    """Sort images of one size into a stack.
+    """Return parallel images of one size as a `Stack`, sorted along their normal.
 
     Raises:
         NotAStackError: There are fewer than two images, they are not parallel, their spacing or
@@ -240,7 +240,7 @@ def volume_geometry(stack: Stack) -> StackGeometry:
 
 
 def series_stack(instances: Sequence[Instance]) -> Stack:
-    """Sort single-frame images into a stack, using only their header attributes.
+    """Return single-frame images as a `Stack`, sorted by their header attributes only.
 
     Raises:
         NotAStackError: The images do not form a stack.
@@ -304,7 +304,7 @@ def _parse_geometry(text: str) -> StackGeometry | None:
 def stack_warnings(
     stack: Stack, *, descending: bool = False, tilt: str = "", thickness: float | None = None
 ) -> tuple[str, ...]:
-    """Return warnings about a stack's geometry.
+    """Return warnings for the user on uneven, overlapping or shifted slices; () if there are none.
 
     Args:
         stack: The stack.

@@ -174,7 +174,7 @@ class SliceGathering:
             raise Cancelled
 
     def run(self) -> None:
-        """Fetch all slices.
+        """Fetch all slices and hand them to the assembly.
 
         Raises:
             FileProblem: A slice cannot be read, or does not fit the volume.
