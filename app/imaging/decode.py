@@ -356,10 +356,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame as a small picture: uint8 [rows, columns(, 3)].
-
-        Neither side is longer than `size` pixels.
-        """
+        """Return the middle frame, shrunk to at most `size` px: uint8 [rows, columns(, 3)]."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))

@@ -27,11 +27,7 @@ class FrameAttributes:
     index: int
 
     def value(self, keyword: str) -> Any:
-        """Return the value of `keyword`, or None.
-
-        The frame's own functional groups are searched first, then the shared ones, then the top
-        level of the file.
-        """
+        """Return the value for this frame, else for all frames, else at top level, else None."""
         macro = _MACROS.get(keyword)
         if macro is not None:
             for group, position in (

@@ -246,8 +246,7 @@ def _sequence(
 def raw_elements(dataset: Dataset) -> Elements:
     """Return pydicom's own dictionary of a data set's elements, by tag.
 
-    Values that were not accessed before are still raw. A look-up here is four times as fast as in
-    the data set itself.
+    Elements not accessed before are still raw. Look-ups are four times as fast as in the data set.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 

@@ -34,10 +34,7 @@ MAX_TEXT = 1024
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """Return the header's texts by keyword; keywords without a value are left out.
-
-    These are `ATTRIBUTES`, the transfer syntax, the frames' geometry, and the view code.
-    """
+    """Return non-empty texts by keyword: `ATTRIBUTES`, transfer syntax, geometry and view code."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):

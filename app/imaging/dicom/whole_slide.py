@@ -206,10 +206,7 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Return a note for the user on the position in the slide of a tile that is shown by itself.
-
-    The tile is frame `index` (from 0). Column and row in the note are counted from 1.
-    """
+    """Return a note on the position of a single tile, frame `index` (from 0), in its slide."""
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

@@ -75,10 +75,7 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Return part of a level as screen pixels 0xFFRRGGBB.
-
-        `table` is the result of the method `table` for this level.
-        """
+        """Return part of a level as screen pixels 0xFFRRGGBB, by the level's `table()` result."""
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
