@@ -99,10 +99,7 @@ class SectionCut:
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return the voxel plane that section `index` (from 0) shows, and how it is turned for display.
-
-    `counts` are the volume's numbers of voxels along i, j and k.
-    """
+    """Return the voxel plane of section `index` (from 0) through `counts` voxels (i, j, k)."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
