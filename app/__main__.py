@@ -1,6 +1,7 @@
 """Entry point of `python -m app`.
 
-The guard keeps worker processes, which import this module again, from starting a window.
+The test of `__name__` keeps worker processes, which import this module again, from starting a
+window.
 """
 
 from __future__ import annotations

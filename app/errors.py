@@ -1,4 +1,4 @@
-"""Errors with texts for the user: what failed, why, and what to do about it."""
+"""Errors with texts for the user: the cause of a failure and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class Cancelled(Exception):
 
 
 def is_memory_text(text: str) -> bool:
-    """Return True if an error's text, of whatever type the error is, says that memory ran out."""
+    """Return True if the text of an error, of any type, says that memory ran out."""
     return bool(_NO_MEMORY.search(text))
 
 
 def unexpected(error: BaseException) -> SightlineError:
-    """Return what the user is told of an error of Python or of a library."""
+    """Return an error with text for the user that stands for any other exception."""
     if isinstance(error, MemoryError) or is_memory_text(str(error)):
         remedy = "Close other programs, or open fewer and smaller images; then try again."
         return SightlineError("This computer has too little free memory for it", remedy=remedy)

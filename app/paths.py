@@ -37,12 +37,12 @@ def _tables(file: str) -> dict[str, Any]:
 
 
 def shipped_table(file: str, name: str) -> Any:
-    """Return the table `name` of `resources/tables/{file}.toml`, as TOML has it."""
+    """Return the table `name` of `resources/tables/{file}.toml`, as parsed."""
     return _tables(file)[name]
 
 
 def question_words(name: str) -> frozenset[str]:
-    """Return a set of words by which questions are read, by its name in `questions.toml`."""
+    """Return the words under `name` in `questions.toml`, which are used to interpret questions."""
     return frozenset(shipped_table("questions", "words")[name].split())
 
 

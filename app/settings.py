@@ -79,10 +79,10 @@ class ProviderSettings(_Part):
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
         images: Whether pictures are sent to the model.
-        tool_form: How the model calls tools; "auto" leaves it to a test of the model, or else to
-            what the model's server says of it.
+        tool_form: The form in which the model calls tools; "auto" for the one that a test of the
+            model found or, without a test, that its server reports.
         tested_model: The model, by name or path, that was tested last.
-        tested_form: How it calls tools best, as far as that test found out.
+        tested_form: The form of tool calls that worked best in that test.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
@@ -101,12 +101,12 @@ class ProviderSettings(_Part):
 
     @property
     def form_of_calls(self) -> ToolForm:
-        """The form in which the model calls tools: as set, else as a test of this model found."""
+        """How the model calls tools: `tool_form` or, if that is "auto", what a test of it found."""
         tested = self.tool_form == "auto" and self.tested_model == (self.path or self.model)
         return self.tested_form if tested else self.tool_form
 
     def tested(self, form: ToolForm) -> ProviderSettings:
-        """Return a copy that remembers how a test found this model to call tools best."""
+        """Return a copy that records `form` as the best way to call tools that a test found."""
         return self.model_copy(
             update={"tested_model": self.path or self.model, "tested_form": form}
         )
@@ -148,7 +148,7 @@ class LimitSettings(_Part):
         calls_per_task: Maximum number of tool calls for one step in the plan.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
-        minutes: Maximum duration, not counting the time in which the user is asked; 0 for no limit.
+        minutes: Maximum duration, without the time spent waiting for the user; 0 for no limit.
         rules_first: Whether fixed rules answer the questions that they are certain to understand,
             without asking a language model.
     """
@@ -318,7 +318,7 @@ def save(settings: Settings, path: Path) -> None:
 
 
 def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
-    """Open a file for reading, or for appending; a new one is for this user alone.
+    """Open a file for reading, or for appending; a new file is accessible to this user only.
 
     Raises:
         OSError: It cannot be opened, or is a pipe, where opening could wait for ever.

@@ -32,7 +32,7 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 
 
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
-    """Print the entries, the oldest first, without verifying them; return the exit code.
+    """Print the audit log's entries, oldest first, without verifying them; return the exit code.
 
     `kind` is one of `KINDS`, in upper or lower case, or "" for all. `last` is the number of entries
     to print, from the end of the log; None for all.
@@ -54,7 +54,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
-    """Verify the log and print the problems; return the exit code, 1 if there are problems.
+    """Verify the audit log and print its problems; return the exit code, 1 if there are problems.
 
     `anchor` is an earlier `Report.anchor`, or "".
     """
@@ -69,9 +69,12 @@ def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
 
 
 def print_anchor(*, as_json: bool = False) -> int:
-    """Print the time, the number of lines and the end of the log in one line, to be kept elsewhere.
+    """Print the audit log's anchor (its present end), time and number of lines, to keep elsewhere.
 
-    Returns the exit code: 1, and no line, if the log is not as it was written or there is none.
+    Returns the exit code; if the log has problems, prints these instead and returns 1.
+
+    Raises:
+        SightlineError: The log has no lines.
     """
     report = _verified()
     if not report.ok:

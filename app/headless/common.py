@@ -51,12 +51,12 @@ def print_json(value: Any) -> None:
 
 
 def can_ask() -> bool:
-    """Return whether somebody sits at a terminal who can answer a question."""
+    """Return True if a terminal is attached at which the user can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def is_agreed(question: str) -> bool:
-    """Ask a question at the terminal and return whether the answer is yes; no without one."""
+    """Ask at the terminal; return True if the answer is yes, and False without a terminal."""
     if not can_ask():
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)

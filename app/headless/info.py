@@ -53,7 +53,7 @@ Objects = Mapping[int, ObjectFacts]
 def info(sources: Sequence[Path], *, as_json: bool) -> int:
     """Print the content of files, folders or archives; return the exit code, 1 if none can be read.
 
-    If a source is itself a report, the report's text is printed, too.
+    If a source is itself a report, the report's text is printed too, unless `as_json`.
     """
     with open_program() as program:
         result = program.decoder.scan(list(sources)).result()

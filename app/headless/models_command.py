@@ -22,7 +22,7 @@ class ModelsCommand:
 
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
-        names: Card names of the models.
+        names: Names of the models, as on their model cards.
         path: The file or folder to install, or the archive that "pack" writes.
         accept_terms: Whether the user accepts the models' terms of use.
         allow_code: Whether the user allows programs that come with the weights to run.

@@ -49,15 +49,15 @@ class RenderRequest:
 
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
-        frame: Index, from 0, among the frames of the image; if `series` or `plane` is given, among
-            those of the whole series; for an object that is drawn over images, among those of all
-            images to which the object refers.
-        window: Grey-value window to use; None for the image's own.
+        frame: Index, from 0, among the frames of the image; among the sections if `plane` is given,
+            else among the frames of the whole series if `series` is given; for an object that is
+            drawn over images, among the frames of all images to which it refers.
+        window: Intensity window to use; None for the image's own, or an automatic one.
         annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
             true shape: if pixels are not square, the picture is larger than the image's matrix.
         series: Number, UID or key of a series; "" for the first series that can be shown. For a
-            presentation state, its image is shown as the state demands; for contours, and with
-            `annotated` for a segmentation, the image that they are drawn over is shown.
+            presentation state, its image is shown with the state applied. For contours (and for a
+            segmentation if `annotated`), the image over which they are drawn is shown.
         plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
         force: Whether `out` may replace an existing file.
     """

@@ -198,7 +198,7 @@ def _plan_only(
 
 
 def list_tools(*, as_json: bool) -> int:
-    """Print all tools with their arguments, and the tool packs that failed to load."""
+    """Print all tools with their arguments, and the tool packs that failed to load; return 0."""
     program = Program()
     specs = [tool.spec for tool in program.registry.all()]
     for problem in program.registry.problems:

@@ -33,7 +33,7 @@ from app.workspace.studies import instances_of
 
 
 def list_all(words: str = "", *, as_json: bool) -> int:
-    """Print a list of the conversations with all `words`, the newest first."""
+    """Print the conversations that contain all of `words`, the newest first; return 0."""
     threads = SessionStore(paths.sessions_dir()).threads(words)
     if as_json:
         print_json([asdict(info) for info in threads])
@@ -47,13 +47,13 @@ def list_all(words: str = "", *, as_json: bool) -> int:
 
 
 def rename(thread_id: str, title: str) -> int:
-    """Give a conversation a name of its own."""
+    """Set the title of a conversation and return 0."""
     SessionStore(paths.sessions_dir()).rename(thread_id, title)
     return 0
 
 
 def delete(thread_id: str, *, agreed: bool) -> int:
-    """Delete a conversation after a question, unless the user has `agreed`; return 1 if not."""
+    """Delete a conversation after asking, unless `agreed`; return 1 if the user did not agree."""
     store = SessionStore(paths.sessions_dir())
     title = printable(store.read(thread_id).title)
     if not agreed and not is_agreed(f'Delete "{title}" with all that is kept of it?'):
@@ -65,7 +65,7 @@ def delete(thread_id: str, *, agreed: bool) -> int:
 
 
 def show(thread_id: str, *, as_json: bool) -> int:
-    """Print one conversation."""
+    """Print one conversation as text or JSON; return the exit code."""
     content = _content(thread_id)
     if as_json:
         print_json(as_json_form(content))
@@ -75,7 +75,7 @@ def show(thread_id: str, *, as_json: bool) -> int:
 
 
 def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
-    """Write one conversation to a file: Markdown, HTML or JSON."""
+    """Write one conversation to a file as Markdown, HTML or JSON; return the exit code."""
     content = _content(thread_id)
     with (
         open_program() as program,

@@ -1,1 +1,1 @@
-"""Images: catalogue, decoding, pixel pipeline, geometry and findings. No Qt, no torch."""
+"""Everything about images: studies, decoding, pixels, geometry and findings. No Qt, no torch."""

@@ -35,5 +35,5 @@ def shortened(text: str) -> str:
 
 
 def attribute_row(name: str, value: object) -> AttributeRow:
-    """Return the row for a named value in a non-DICOM file; the value is put on one short line."""
+    """Return the panel's row for a named value of a non-DICOM file: no tag, value on one line."""
     return AttributeRow("", name, "", shortened(" ".join(str(value).split())))

@@ -356,7 +356,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame as uint8 [rows, columns(, 3)]; no side is longer than `size`."""
+        """Return the middle frame, shrunk to at most `size` px: uint8 [rows, columns(, 3)]."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))
@@ -373,9 +373,10 @@ class Decoder:
         return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return the shapes of a segmentation, structure set or annotation on a frame of an image.
+        """Return the shapes that a layer object draws on one frame of an image.
 
-        `target` is the image, and `index` the number of its frame from 0.
+        `instance` is the segmentation, structure set or annotation; `target` is the image, and
+        `index` the number of its frame from 0.
         """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
@@ -385,8 +386,9 @@ class Decoder:
     def labels(self, instance: Instance, source: Series | Instance) -> Future[Layer]:
         """Return a label volume as a layer over the images of a series, or of one instance.
 
-        The future fails with `FileProblem` if it has no labels, or does not lie where they lie.
-        Call it on a background thread: the series' geometry is worked out at once.
+        The future fails with `FileProblem` if the volume has no labels, or lies elsewhere in space
+        than the images. Call this on a background thread: it works out the series' geometry before
+        it returns.
         """
         images = source.instances if isinstance(source, Series) else (source,)
         stack, over = stack_geometry(source), images[0]

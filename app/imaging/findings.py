@@ -20,7 +20,7 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A single location."""
+    """A point on an image, as (x, y) in pixels."""
 
     x: float
     y: float
@@ -28,14 +28,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """An open line through two or more points; a measured line has exactly two."""
+    """An open line through two or more points (x, y) in pixels; a measured line has exactly two."""
 
     points: tuple[XY, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed outline."""
+    """A closed outline, given by its corners (x, y) in pixels."""
 
     points: tuple[XY, ...]
 
@@ -69,7 +69,7 @@ Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The origin of a finding: the tool, the model and the time of creation (ISO 8601, UTC)."""
+    """The origin of a finding: tool, model, run, tool call and time of creation (ISO 8601, UTC)."""
 
     tool: str
     tool_version: str
@@ -94,9 +94,9 @@ class Finding:
         approximate: Whether `value` is to be marked as approximate.
         group: Findings with the same non-empty group belong together, e.g. the two lines of the
             cardiothoracic ratio.
-        corrected: Whether the user has changed the outline or points of what a tool found.
+        corrected: Whether the user has changed the outline or points that a tool found.
         ratio: Name of the ratio of this line to the other line of its group; "" for none.
-        rests_on: Labels of the outlines on the same image that the figures were computed from.
+        rests_on: Labels of the outlines on the same image from which this finding was computed.
     """
 
     id: str
@@ -116,5 +116,5 @@ class Finding:
 
 
 def new_id() -> str:
-    """Return a new unique id for a finding."""
+    """Return a new random id, unique to one finding."""
     return uuid.uuid4().hex

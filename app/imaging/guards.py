@@ -1,4 +1,4 @@
-"""Checks before a file is read or decoded, and the errors of refused files."""
+"""Checks made before a file is read or decoded, and errors that explain a refusal."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """Return a `FileProblem` for a file."""
+    """Return the `FileProblem` that tells the user why a file is refused, and what to do."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 
 class Unreadable(FileProblem):
-    """The file cannot be accessed now: a disk, network or permission error, perhaps temporary."""
+    """Raised if a file cannot be read now (disk, network, permission); a retry may work."""
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Refuse a path that names a folder, a device, a pipe or an empty file.
+    """Raise FileProblem unless `status` is that of a regular file with content.
 
     Raises:
-        FileProblem: The path names one of these.
+        FileProblem: The path names a folder, a device, a pipe or an empty file.
     """
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")
@@ -51,7 +51,7 @@ def empty_file(path: Path) -> FileProblem:
 
 
 def unreadable_file(path: Path, error: Exception) -> Unreadable:
-    """Return the error to raise for an OSError that occurred when a path was opened."""
+    """Return the error to raise when opening a path failed with `error` (an OSError)."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason, remedy = "there is no such file", "Check the path"
     elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
@@ -67,7 +67,7 @@ def unreadable_file(path: Path, error: Exception) -> Unreadable:
 
 
 def changed_file(path: Path) -> FileProblem:
-    """Return the error for a file that was replaced after it was opened."""
+    """Return the error to raise for a file that is not the one that was opened before."""
     return problem(path, "the file has changed since it was opened", "Open it again")
 
 

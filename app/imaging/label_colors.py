@@ -1,4 +1,4 @@
-"""Colours of findings by label: the same on the canvas, in lists and in the tools' pictures."""
+"""Colours by label, the same for a label on the canvas, in lists and in tools' pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESERVED = 3
 
 
 class LabelColors:
-    """Assigns each label an index into `COLORS`.
+    """Assigns each label of a finding an index into the palette `COLORS`.
 
     Args:
         fixed: Labels that always have the same colour, in palette order, whichever labels were
@@ -27,7 +27,7 @@ class LabelColors:
         self._others: dict[str, int] = {}
 
     def of(self, label: str) -> int:
-        """Return a label's index; for a new label, the index that `take` would assign to it."""
+        """Return a label's colour index; for a new label the one that `take` would assign."""
         place = self._fixed.get(label.strip().lower())
         if place is not None:
             return place % len(COLORS)
@@ -35,7 +35,7 @@ class LabelColors:
         return RESERVED + number % (len(COLORS) - RESERVED)
 
     def take(self, label: str) -> int:
-        """Return a label's index; a new label is assigned the next one."""
+        """Return a label's colour index, assigning the next one to a new label."""
         place = self.of(label)
         if label.strip().lower() not in self._fixed:
             self._others.setdefault(label, len(self._others))

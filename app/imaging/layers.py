@@ -1,4 +1,4 @@
-"""Layers, which other objects draw over images (SEG, RTSTRUCT, GSPS, overlays), and their images.
+"""Layers: shapes that other objects (SEG, RTSTRUCT, GSPS, overlays) draw over images.
 
 A layer shows what a file states, and that file is its provenance; results of tools are
 `findings`. Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on;
@@ -34,7 +34,7 @@ class LayerItem:
             number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
         volume_ml: Volume of a label in ml; None for other items.
-        at: Patient coordinates (mm, LPS) of a voxel of a label, on the slice with most of it.
+        at: For a label, a point inside it (mm, LPS), on the slice where it is largest; else None.
     """
 
     number: int
@@ -47,7 +47,7 @@ class LayerItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The items that an object such as a segmentation draws over images, in file order."""
+    """What one object, such as a segmentation, draws over images: named, coloured items."""
 
     instance: Instance
     title: str
@@ -71,7 +71,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The shape that one item draws on one frame.
+    """What one item (a segment, say) draws on one frame: a geometry or a text label.
 
     Attributes:
         item: `LayerItem.number` of the item.
@@ -123,7 +123,7 @@ def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance
 
 
 def may_be_same_patient(one: Instance, other: Instance) -> bool:
-    """Return True unless the two files have different patient IDs."""
+    """Return False if both files have a Patient ID and the two differ, else True."""
     mine, its = one.get("PatientID"), other.get("PatientID")
     return not mine or not its or mine == its
 
@@ -146,8 +146,8 @@ def pack_frame(frame: LayerFrame) -> dict[str, Any]:
 
     "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" is an [m, 5] array:
     position in `frame.shapes`, number of the layer's item (a segment, say), index in `_KINDS`,
-    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are the remaining shapes with
-    their positions. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
+    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are (position, shape) of the
+    remaining shapes. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

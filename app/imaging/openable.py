@@ -1,4 +1,4 @@
-"""The formats that can be opened, in the words of errors, dialogs and help."""
+"""Names of the formats that can be opened, as used in errors, dialogs and help."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class PresentationState:
     warnings: tuple[str, ...] = ()
 
     def of(self, sop_instance_uid: str, frame: int) -> ImagePresentation | None:
-        """Return the settings for a frame; None if the state does not refer to that frame."""
+        """Return the settings for a frame (from 0); None if the state does not refer to it."""
         own = self.images.get((sop_instance_uid, frame))
         return own if own is not None else self.images.get((sop_instance_uid, -1))
 

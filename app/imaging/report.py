@@ -1,6 +1,6 @@
-"""Structured reports as a tree of text, for the window and the command `info`.
+"""Types of structured reports: a tree of text, for the window and the command `info`.
 
-Types only. `objects` makes them of SR documents and key object selections (PS3.3 C.17.3, PS3.16).
+`objects` reads them from SR documents and key object selections (PS3.3 C.17.3, PS3.16).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ REFERENCE = "REFERENCE"
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """A reference to an image or other object; without `frames` (from 0), to all of its frames."""
+    """A reference to frames (from 0) of an image or other object; no `frames` means all of them."""
 
     sop_instance_uid: str
     frames: tuple[int, ...] = ()

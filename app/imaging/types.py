@@ -1,4 +1,4 @@
-"""The central types: images, frames, studies, and the figures needed to interpret pixels.
+"""The central types: images, frames, studies, and all that is needed to interpret pixels.
 
 Coordinates: arrays are indexed (row, column); geometry uses (x, y) = (column, row). Pixel centres
 have integer coordinates, so the image covers [-0.5, columns - 0.5] x [-0.5, rows - 0.5].
@@ -62,12 +62,12 @@ class Spacing:
 
     @property
     def known(self) -> bool:
-        """Whether lengths may be given in mm."""
+        """True if both distances are known, so that lengths can be given in mm."""
         return self.row_mm is not None and self.column_mm is not None
 
 
 class VoiFunction(StrEnum):
-    """VOI LUT Function, PS3.3 C.11.2.1.2 and C.11.2.1.3."""
+    """How a window maps values to greys: VOI LUT Function (PS3.3 C.11.2.1.2, C.11.2.1.3)."""
 
     LINEAR = "LINEAR"
     LINEAR_EXACT = "LINEAR_EXACT"
@@ -96,7 +96,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Rescale:
-    """Modality rescale: output = stored * slope + intercept."""
+    """A linear Modality rescale to real units (HU, ...): output = stored * slope + intercept."""
 
     slope: float = 1.0
     intercept: float = 0.0
@@ -105,7 +105,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """An item of a LUT Sequence.
+    """A lookup table: an item of a Modality, VOI or Presentation LUT Sequence.
 
     A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
     """
@@ -235,7 +235,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One decoded frame: stored values and the figures needed to interpret them.
+    """One decoded frame: stored values and all that is needed to interpret them.
 
     Attributes:
         stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8
@@ -297,7 +297,7 @@ class Frame:
 
     @property
     def is_color(self) -> bool:
-        """Whether the frame is RGB or palette colour, and so has no grey window."""
+        """True for RGB and palette colour, which have no grey window."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
@@ -330,8 +330,8 @@ class Instance:
     Attributes:
         path: Path of the file. For a member of a zip archive, the path of the archive followed by
             the name of the member, as if the archive were a folder (`sources` opens both).
-        kind: Name of the reader for the file: "dicom", "picture" (PNG, JPEG), "tiff", "volume"
-            (NIfTI, NRRD, MetaImage) or "reformat" (a plane through a volume, made by this app).
+        kind: Name of the file's reader: "dicom", "picture" (PNG, JPEG, ...), "tiff", "pdf",
+            "volume" (NIfTI, NRRD, MetaImage) or "reformat" (sections of a volume, by this app).
         rows: Number of rows; like the columns, 0 for an object without frames.
         frames: Number of frames, at least 1.
         number: InstanceNumber, or 0.
@@ -344,8 +344,8 @@ class Instance:
             changed since is not decoded, because findings would be drawn on other pixels.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without pixels
-            refers to, in file order; as keys, since each step of the wheel asks whether the shown
-            image is one of up to 20,000.
+            refers to, in file order. They are keys of a mapping, as each step of the wheel looks up
+            the shown image among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.
@@ -383,7 +383,7 @@ class Instance:
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """Return the text of an attribute, or ""."""
+        """Return the text of attribute `keyword`, or "" if there is none."""
         return self.attributes.get(keyword, "")
 
 
@@ -419,7 +419,7 @@ class Series:
 
     @property
     def key(self) -> str:
-        """A key that is unique among the series of a study."""
+        """Text that is unique among the series of a study (`uid`, and `part` if split)."""
         return f"{self.uid}/{self.part}" if self.part else self.uid
 
     @property

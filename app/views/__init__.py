@@ -1,1 +1,1 @@
-"""All Qt: main window, canvas, chat, browser and the agent thread."""
+"""The user interface with Qt: main window, canvas, chat, panels, and the agent's thread."""

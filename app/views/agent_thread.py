@@ -40,7 +40,7 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """The methods of `app.agent.loop.runner.AgentRunner` that are used here."""
+    """Protocol of the runner that `AgentThread` drives: `app.agent.loop.runner.AgentRunner`."""
 
     def start(self) -> None: ...
     def ask(self, question: Any) -> str: ...
@@ -125,7 +125,7 @@ class AgentThread(QObject):
         return self._current is None and not self._pending and not self._inbox
 
     def ask(self, text: str, thread: Any) -> Question:
-        """Send a question in the conversation `thread`, or queue it while another question runs."""
+        """Send a question in conversation `thread`, or queue it if another runs; return it."""
         try:
             request = self._make_request(text, thread)
         except SightlineError as error:

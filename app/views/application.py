@@ -1,8 +1,9 @@
-"""The Qt application (fonts, theme, pixel density), and its garbage collection.
+"""Creates the Qt application (fonts, theme, pixel density) and limits garbage collection.
 
 A full collection stops all threads: 40 ms for the program's modules, and 150 ms more with 100,000
-open instances. Long-lived objects are therefore frozen, and none runs during a scan. Instances are
-not part of reference cycles, so closing a study frees them without the collector.
+open instances. Long-lived objects are therefore exempt from it ("frozen"), and a scan of files runs
+without full collections. Instances are not part of reference cycles, so closing a study frees them
+without the collector.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ _NEVER = 2**31 - 1
 
 @cache
 def freeze_startup_objects() -> None:
-    """Exempt the objects that exist at the first call, e.g. modules, from garbage collection.
+    """Exempt the objects that exist now, e.g. modules, from garbage collection.
 
-    Modules and classes stay in memory until the program ends anyway.
+    Modules and classes stay in memory until the program ends anyway. Later calls do nothing.
     """
     gc.collect()
     gc.freeze()
 
 
 class CollectionPause:
-    """Suspends full garbage collections during a scan; only one pause may be active at a time.
+    """Suspends full garbage collections while files are scanned; use only one pause at a time.
 
     Every `begin` must be followed by `end`, even after an error.
     """
@@ -52,7 +53,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; with at least `MANY` open `instances`, freeze all objects."""
+        """Resume full collections; with `MANY` or more `instances`, exempt all present objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

@@ -23,8 +23,8 @@ from app.tools.api import CancelToken
 class GuiCalls(QObject):
     """Calls functions, in the order they were sent, on the thread that created this object.
 
-    PySide crashes when a thread emits a signal while the GUI thread deletes the object it belongs
-    to. Threads that nobody waits for therefore emit the signal of this one, never deleted.
+    PySide crashes if a thread emits a signal of an object while the GUI thread deletes that object.
+    Threads that nobody waits for therefore emit this object's signal; it is never deleted.
     """
 
     _arrived = Signal(object)
@@ -75,7 +75,7 @@ class Background(QObject):
         """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
 
         Returns:
-            The future of the work; None after `close`.
+            The future of the work; None if `close` has been called.
         """
         if self._closed:
             return None

@@ -178,9 +178,9 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `opened` with files dropped on a window; a mark covers `middle` while they hover.
+    """Calls `on_image` with files dropped on `middle`, where the image is, and else `opened`.
 
-    With files dropped on the middle, where the image is, `on_image` is called.
+    A mark covers `middle` while files are dragged over the window.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The dialogs of the Help menu: about, and keys and mouse gestures."""
+"""The dialogs of the Help menu: About, and the list of keys and mouse gestures."""
 
 from __future__ import annotations
 

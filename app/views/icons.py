@@ -70,7 +70,7 @@ class _SvgEngine(QIconEngine):
 
 
 def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """Return the icon `name` of resources/icons; its colour is `on_tint` in a button that is on.
+    """Return the icon `name` of resources/icons; its colour is `on_tint` in a checked button.
 
     Raises:
         FileNotFoundError: There is no such icon.

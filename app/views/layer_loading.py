@@ -83,7 +83,7 @@ class LayerLoading(QObject):
         return True
 
     def lay(self, labels: Instance, failed: OnError | None = None) -> None:
-        """Lay a label volume over the shown images, or tell why that cannot be done."""
+        """Lay a label volume over the shown images; on an error call `failed` or tell the user."""
         over = self._viewport.acquired
         if over is None or labels.sop_instance_uid == over.sop_instance_uid:
             reason = "a label volume needs an image to be overlaid on, and none is shown"
@@ -97,7 +97,7 @@ class LayerLoading(QObject):
         )
 
     def lay_file(self, path: Path, failed: OnError | None = None) -> None:
-        """Lay the label volume in a file over the shown images, or tell why that cannot be done."""
+        """Lay the label volume in a file over the shown images; errors are reported as by `lay`."""
 
         def found(result: ScanResult) -> None:
             every = instances_of(result.studies)

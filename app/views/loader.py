@@ -1,4 +1,4 @@
-"""Fetches images, thumbnails, reports and scans from the decode workers on the GUI thread."""
+"""Fetches images, thumbnails, reports and scans from the decode workers, for the GUI thread."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Loader:
         done: Callable[[T], object],
         failed: OnError,
     ) -> None:
-        """Decode a frame when the workers are idle; pass what `work` makes of it to `done`."""
+        """Decode frame `index` (from 0) when the workers are idle; pass `work(frame)` to `done`."""
         future = self._decoder.frame(instance, index, Priority.PREFETCH)
         self._background.watch(
             future, lambda frame: self.compute(partial(work, frame), done), failed
@@ -215,9 +215,9 @@ class Loader:
         done: Callable[[Instance, Volume], object],
         failed: OnError,
     ) -> None:
-        """Cut the volume of a series along `plane`.
+        """Cut the volume of a series into sections along `plane`.
 
-        Passes to `done` the sections as an instance, and the volume without its voxels' values.
+        Calls `done(sections, volume)`: an instance, and the volume without its voxels' values.
         """
 
         def report(finished: int, total: int) -> None:
@@ -331,7 +331,7 @@ class Prefetching:
         self._asked = asked
 
     def stop(self) -> None:
-        """Cancel all requests."""
+        """Cancel all requests for frames that are not shown yet."""
         for _, future in self._asked.values():
             future.cancel()
         self._asked = {}
@@ -381,7 +381,7 @@ def _bytes_of(instance: Instance) -> int:
 
 
 class SeriesWindow(QObject):
-    """Finds the automatic window of a canvas' series and sets it on the viewport."""
+    """Computes an automatic intensity window for a canvas' series and sets it on the viewport."""
 
     def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
         super().__init__(canvas)

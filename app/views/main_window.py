@@ -274,7 +274,7 @@ class MainWindow(QMainWindow):
             self.layer_loading.lay_file(Path(name))
 
     def lay_dropped(self, files: Sequence[Path]) -> None:
-        """Lay a label volume dropped on an image over it; open all other files."""
+        """Lay a label volume over the image on which it was dropped; open any other files."""
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
         if len(names) != 1 or not names[0].endswith(endings) or self.canvas.picture is None:
@@ -323,7 +323,7 @@ class MainWindow(QMainWindow):
             self.close_studies(key_of(study))
 
     def close_studies(self, *keys: str) -> None:
-        """Close studies; ask first if something was measured by hand on their images."""
+        """Close the studies with these keys; ask first if their images have measurements."""
         studies = [study for study in self.workspace.studies.all if key_of(study) in keys]
         uids = [StudyUids(study) for study in studies]
         measured = [
@@ -399,7 +399,7 @@ class MainWindow(QMainWindow):
         self._arrangement.widen()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
-        """Move the focus to the next or previous widget, or to the image if its owner was hidden.
+        """Move the focus to the next or previous widget, or from a hidden widget to the image.
 
         Qt would choose the next button, which may close a panel, and Space would press it.
         """
@@ -410,7 +410,7 @@ class MainWindow(QMainWindow):
         return super().focusNextPrevChild(next)
 
     def quit(self) -> None:
-        """Close the window without a question."""
+        """Close the window without asking the user to confirm."""
         self._may_quit = True
         self.close()
 
@@ -556,7 +556,7 @@ _DOCK_ICONS = {
 
 
 class WindowDocks(QObject):
-    """Puts panels, given by the names of their docks, into docks around the widget `middle`."""
+    """Puts `panels`, a map from dock name to panel, into docks around the widget `middle`."""
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
@@ -605,7 +605,7 @@ class WindowDocks(QObject):
             self._widths |= {name: dock.width() for name, dock in shown.items()}
 
     def widen(self) -> None:
-        """Give docks the width back that a narrow window took, as far as there is room."""
+        """Widen docks that a narrow window has shrunk, as far as there is room now."""
         window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
         spare = self._middle.width() - NARROW_MIDDLE
         if not self._started or spare <= 0:

@@ -336,7 +336,7 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 
 
 class PresetMenu(QMenu):
-    """The menu of grey windows: the image's own (VOI), an automatic one, those of the modality."""
+    """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__("Window presets", window)

@@ -123,7 +123,10 @@ class TextView(PlainTextBrowser):
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start unless it is in use, so that later text does not move it."""
+        """Move the caret to the start, unless the view has the focus or a selection.
+
+        Otherwise text that is added later would move the caret.
+        """
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -222,7 +225,7 @@ class LongText(TextView):
         return not self._waiting
 
     def append_plain(self, text: str) -> None:
-        """Append `text`."""
+        """Append `text`; long text appears piece by piece."""
         text = clean(text)
         self._waiting.extend(text[at : at + PIECE] for at in range(0, len(text), PIECE))
         if not self._timer.isActive():

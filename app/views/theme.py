@@ -1,4 +1,4 @@
-"""Design tokens (colours, type scale, spacing), and Qt's palette, style sheet and fonts of them.
+"""Design tokens (colours, type scale, spacing) and the palette, style sheet and fonts made of them.
 
 Contrast of text on its background is at least 4.5:1 (WCAG AA). Accent colours differ in lightness
 too, so that colour-blind readers can tell them apart.
@@ -124,7 +124,7 @@ def palette() -> QPalette:
 
 
 def part_sheet(name: str) -> str:
-    """Return a style sheet in the theme: "sightline", or that of a part, "chat" or "settings".
+    """Return the style sheet `name` with the theme's values: "sightline", "chat" or "settings".
 
     Raises:
         KeyError: The template names a token that does not exist.
@@ -154,7 +154,7 @@ def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal)
 
 
 def mono_font(pixels: int = TYPE.label) -> QFont:
-    """Return the fixed-width font."""
+    """Return the fixed-width font in a size of `pixels` px."""
     font = QFont(TYPE.mono)
     font.setPixelSize(pixels)
     font.setStyleHint(QFont.StyleHint.Monospace)

@@ -136,7 +136,7 @@ class RowModel(QAbstractTableModel):
         self.rows: Sequence[Any] = ()
 
     def show_rows(self, rows: Sequence[Any]) -> None:
-        """Replace the rows."""
+        """Replace all rows of the table with `rows`."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -199,7 +199,7 @@ class IconLabel(QLabel):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def set_icon(self, name: str, tint: str = "") -> None:
-        """Show another icon, in the same colour if there is no other `tint`."""
+        """Show another icon; its colour is `tint`, or stays the same if that is ""."""
         self._name, self._tint = name, tint or self._tint
         self.update()
 

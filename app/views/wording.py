@@ -1,4 +1,4 @@
-"""Formats values from files and findings as plain text; names of the kinds of content."""
+"""Formats values from files and findings as plain text, and names the kinds of content."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def number(value: float) -> str:
 
 
 def window_text(window: Window | None) -> str:
-    """Return the window or VOI LUT as text; "" for a colour image."""
+    """Return the window (centre, width, name) or VOI LUT as text; "" for a colour image."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
@@ -73,7 +73,7 @@ def window_text(window: Window | None) -> str:
 
 
 def spacing_text(spacing: Spacing) -> str:
-    """Return the pixel spacing and its source as text."""
+    """Return the pixel spacing (mm/px) and its source as text, or a text that it is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return UNKNOWN_SPACING
     if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
@@ -134,8 +134,8 @@ def value_text(finding: Finding) -> str:
 def chip_text(finding: Finding) -> str:
     """Return the text beside a finding on the canvas: its label and its measurement.
 
-    Of a length or angle by hand only the value, since the line shows what it is; of a box by hand
-    its size and its mean.
+    A length or angle drawn by hand has only its value, since the line shows what it is; a box drawn
+    by hand has its size and mean.
     """
     if drawing.is_measurement(finding) and finding.value is not None:
         return value_text(finding)
@@ -147,7 +147,7 @@ def chip_text(finding: Finding) -> str:
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
     """Return the tool's title and the model that made a finding, or that it was drawn by hand.
 
-    `title_of` returns what people call the tool with a name.
+    `title_of` returns the title of the tool with a given name.
     """
     if drawing.by_hand(finding):
         return MARKED if drawing.is_mark(finding) else BY_HAND
@@ -157,7 +157,7 @@ def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
 
 
 def maker_details(finding: Finding) -> str:
-    """Return the code names and versions of the tool and model that made a finding, for details."""
+    """Return names and versions of the tool and model that made a finding; "" if drawn by hand."""
     made = finding.provenance
     parts = () if drawing.by_hand(finding) else (f"{made.tool} {made.tool_version}", made.model)
     return DOT.join(one_line(part) for part in parts if part.strip())

@@ -1,4 +1,4 @@
-"""Construction of the program's objects; the one package that knows every other.
+"""Builds the program's objects and connects its packages.
 
 Nothing here starts a process, a thread or a window before it is used: a command that only lists
 tools stays quick, and `view` alone imports Qt.

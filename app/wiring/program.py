@@ -78,7 +78,7 @@ class Program:
 
     @cached_property
     def settings(self) -> Settings:
-        """The user's settings."""
+        """The user's settings, read from the settings file when first needed."""
         loaded = settings.load(self.settings_path, self.settings_notices)
         self._configure_secrets(loaded)
         return loaded
@@ -153,7 +153,7 @@ class Program:
         threading.Thread(target=work, name="audit").start()
 
     def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
-        """Record that the user tests an endpoint in the settings dialogue."""
+        """Record in the audit log that the user tests an endpoint in the settings dialog."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
@@ -174,7 +174,7 @@ class Program:
         return self.language_model_for(self._model_settings(name, base_url))
 
     def use_model(self, name: str | None, base_url: str = "") -> None:
-        """Use a model, given as for `language_model`, without saving the choice to the disk."""
+        """Use another model without saving the choice; arguments as for `language_model`."""
         chosen = self._model_settings(name, base_url)
         self.settings = self.settings.model_copy(update={"llm": chosen})
         self._configure_secrets(self.settings)
@@ -259,8 +259,8 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder. What
-        already lies in a folder given here is not used.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. Files
+        that are already in `out_dir` are not used.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.

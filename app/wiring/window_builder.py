@@ -1,4 +1,4 @@
-"""Building of the window: its parts, the settings dialogue, and what it does at the start."""
+"""Builds the main window with its parts and settings dialog, and starts the actions at start-up."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class Annotations:
     def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
         """Add findings from a tool as one undoable step.
 
-        They replace findings from an earlier run of the same tool on the same image with the same
-        label, unless the user has corrected those, or both are masks that do not overlap: such
-        masks outline different things.
+        A finding replaces one from an earlier run of the same tool on the same image with the same
+        label. The earlier one stays if the user has corrected it, or if both are masks that do not
+        overlap: such masks outline different things.
         """
         if not findings:
             return
@@ -140,7 +140,7 @@ class Annotations:
         """Add or change a finding drawn or corrected by the user, as one undoable step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. Findings whose figures rest on a corrected one say so.
+        many lengths on one image. Findings computed from a corrected one are marked as outdated.
         """
         before = dict(self._items)
         after = dict(before)

@@ -69,7 +69,7 @@ def by_hand(finding: Finding) -> bool:
 
 
 def is_mark(finding: Finding) -> bool:
-    """Return whether the user drew a finding as a mark for a tool."""
+    """Return whether a finding is a box or point that the user drew to guide a tool."""
     return by_hand(finding) and finding.provenance.tool in _MARKS
 
 
@@ -79,7 +79,7 @@ def is_measurement(finding: Finding) -> bool:
 
 
 def holds_measurement(finding: Finding) -> bool:
-    """Return whether a finding is a length, angle or box by the user, or corrected by them."""
+    """Return True for the user's own lengths, angles and boxes, and for findings they corrected."""
     made = by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
     return made or finding.corrected
 
@@ -106,7 +106,7 @@ def points_of(finding: Finding) -> tuple[XY, ...]:
 
 
 def handles_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points at which handles are drawn: of a long outline only some."""
+    """Return the points at which handles are drawn; for a long outline, only some of its points."""
     points = points_of(finding)
     return points if len(points) <= MOST_POINTS else points[:: len(points) // _HANDLES]
 
@@ -153,10 +153,10 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 
 
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
-    """Return a drawing; a box of grey pixels with their mean, standard deviation and range.
+    """Return a drawing; a box on a grey image with its pixel statistics in the description.
 
-    The values are those of the Modality LUT, e.g. HU, whatever the window. Padding and what a
-    shutter hides are left out, which the description then says.
+    They are the mean, standard deviation and range of modality values, e.g. HU, for any window.
+    Padding and pixels hidden by a shutter are left out, and the description says so.
     """
     box = finding.geometry
     if finding.provenance.tool != BOX or not isinstance(box, Box) or frame.is_color:
@@ -197,7 +197,7 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with point number `place` moved to `to`; a box keeps the opposite corner.
 
     A finding that a tool made keeps its id, label and maker and is marked as corrected. A length is
-    measured anew; its score and other figures belonged to the shape before.
+    measured anew; the old score is dropped, and other old figures are marked as outdated.
     """
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
@@ -225,16 +225,17 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
 
 
 def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
-    """Return a finding with the mask as the user has painted it, and with its area."""
+    """Return a finding, marked as corrected, with the painted `mask` and the mask's area."""
     return _corrected(finding, frame, mask)
 
 
 def paint(
     mask: NDArray[np.bool_], start: XY, end: XY, radius: float, aspect: float, inside: bool
 ) -> None:
-    """Set the pixels under a round brush that moves from `start` to `end`, in place.
+    """Set the pixels of `mask` under a round brush to `inside`, in place.
 
-    `radius` is in columns; a row is `aspect` times as high as a column is wide.
+    The brush moves from `start` to `end`, (x, y) in pixels. `radius` is in columns; a row is
+    `aspect` times as high as a column is wide.
     """
     size = np.array([radius, radius / aspect])
     low = np.maximum(np.floor(np.minimum(start, end) - size), 0).astype(int)
@@ -296,9 +297,9 @@ def _area(frame: Frame, shape: Mask | Polygon) -> str:
 
 
 def outdated(finding: Finding, happened: str, figures: str = "") -> Finding:
-    """Return a finding whose description begins with what happened and with new figures.
+    """Return a finding whose description begins with the text `happened` and the new `figures`.
 
-    What it said before follows as outdated.
+    The previous description follows, marked as outdated.
     """
     own, marked = finding.description, OUTDATED in finding.description
     before = own.partition(OUTDATED)[2] if marked or finding.corrected else own
@@ -307,9 +308,10 @@ def outdated(finding: Finding, happened: str, figures: str = "") -> Finding:
 
 
 def after_correction(changed: Finding, others: Sequence[Finding]) -> list[Finding]:
-    """Return the findings whose figures change with a corrected one, itself included.
+    """Return the corrected finding `changed` and those `others` whose figures depend on it.
 
-    `others` are the other findings on the image. The ratio of two lines is computed anew.
+    `others` are the other findings on the image. Old figures are marked as outdated; the ratio of
+    two lines is computed anew.
     """
     group = [one for one in others if changed.group and one.group == changed.group]
     if not isinstance(changed.geometry, Polyline):

@@ -81,11 +81,11 @@ class LayerEntry:
 
     @property
     def laid(self) -> bool:
-        """Whether it is a label volume that the user has laid over the image."""
+        """Whether the layer is a label volume that the user has laid over the image."""
         return self.layer is not None and self.layer.instance.kind == "volume" and bool(self.items)
 
     def label_id(self, item: LayerItem) -> str:
-        """Return an id of an item that is unique among the image's layers and findings."""
+        """Return an id for an item that no other item or finding on the image has."""
         return f"{self.key}\0{item.number}"
 
     @property
@@ -111,7 +111,7 @@ class LayerRequest:
 
     @property
     def place(self) -> Place:
-        """The key under which the shapes are stored."""
+        """(key of the object, key of the image, frame from 0) under which the shapes are stored."""
         return self.key, key_of(self.target), self.index
 
 
@@ -169,7 +169,7 @@ class Layers:
     # Layers
 
     def lay(self, over: ScaleKey, layer: Layer) -> None:
-        """Lay a label volume, read as a layer, over the images with a scale key."""
+        """Draw a label volume over the images whose `Workspace.scale_key` is `over`."""
         key = key_of(layer.instance)
         self._store.asked.add(key)
         self._store.layers[key] = layer
@@ -177,17 +177,17 @@ class Layers:
         self._store.laid_changed.emit()
 
     def lift(self, over: ScaleKey, layer: Layer) -> None:
-        """Remove a label volume from the images with a scale key."""
+        """Remove a label volume from the images whose `Workspace.scale_key` is `over`."""
         self._store.laid.get(over, {}).pop(key_of(layer.instance), None)
         self._store.laid_changed.emit()
 
     def laid_over(self, over: ScaleKey) -> tuple[Instance, ...]:
-        """Return the label volumes laid over the images with a scale key."""
+        """Return the label volumes over the images whose `Workspace.scale_key` is `over`."""
         return tuple(self._store.laid.get(over, {}).values())
 
     @property
     def laid(self) -> frozenset[str]:
-        """The keys of all label volumes that are laid over images, shown or not."""
+        """Keys of the label volumes laid over any images, including images that are not shown."""
         return frozenset(key for volumes in self._store.laid.values() for key in volumes)
 
     @property
@@ -199,7 +199,7 @@ class Layers:
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """(image key, frame) of the shapes in `entries`, or None if no image is shown."""
+        """(image key, frame from 0) of the shapes in `entries`, or None if no image is shown."""
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
@@ -313,7 +313,7 @@ class Layers:
         self._set_style(key, replace(style, hidden=hidden))
 
     def place_of_label(self, label_id: str) -> tuple[float, float, float] | None:
-        """Return where in the patient (mm, LPS) a label laid over the image is; see `label_id`."""
+        """Return the patient position (mm, LPS) of the label with this `label_id`, or None."""
         every = ((entry, item) for entry in self.entries for item in entry.items)
         return next((item.at for entry, item in every if entry.label_id(item) == label_id), None)
 

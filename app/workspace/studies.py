@@ -25,8 +25,8 @@ _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 class Studies:
     """The open studies and the files that could not be opened.
 
-    A study may have 100,000 images and grows while it is scanned. Images are therefore not searched
-    for but looked up in a table per study, which is made when it is first needed.
+    A study may have 100,000 images and grows while it is scanned. Images are therefore looked up in
+    a table per study, which is made when it is first needed.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Studies:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The files that could not be opened, in order."""
+        """The files that could not be opened, in the order in which they were found."""
         return tuple(self._problems)
 
     def add(self, result: ScanResult) -> None:
@@ -107,7 +107,7 @@ class Studies:
         return found[0].instances[found[1]] if found else None
 
     def instances(self) -> list[Sequence[Instance]]:
-        """Return the instances of all open series in the order of the list, on any thread."""
+        """Return one sequence of instances per open series, in list order; works on any thread."""
         return [one.instances for study in self.all for one in study.series]
 
     def series_of(self, instance: Instance) -> Series | None:

@@ -158,10 +158,10 @@ class Viewport:
     ) -> None:
         """Show frame `frame_index` (from 0) of an instance; None for nothing.
 
-        Window and inversion are those in which its series was last shown, at first its own. For
-        objects without frames, such as reports, no frame is requested. `keep_display` keeps
-        window, inversion and orientation, e.g. for a neighbour of the shown image. Settings that a
-        presentation state made are kept only if the state applies to the instance.
+        Window and inversion are those in which the image's series was last shown, or else its own.
+        With `keep_display`, the present window, inversion and orientation are kept, e.g. for a
+        neighbour of the shown image; those made by a presentation state only if the state applies
+        to the instance. For objects without frames, such as reports, no frame is requested.
         """
         if instance is not None and instance.sop_instance_uid in self._sections:
             self._source = self._sections[instance.sop_instance_uid][1]
@@ -185,7 +185,7 @@ class Viewport:
     def show_reformat(
         self, instance: Instance, index: int = 0, window: Window | None = None
     ) -> None:
-        """Show section `index` of an instance with sections through the shown image's series.
+        """Show section `index` (from 0) of a reformat, i.e. of sections through the shown series.
 
         Window and inversion are kept; flips and rotation are not, since they would mean something
         else in another plane. If the user has not set a window, `window` is used: the one in which
@@ -203,7 +203,7 @@ class Viewport:
         self._swap(instance, index)
 
     def show_acquired(self, image: Instance | None = None, index: int = 0) -> None:
-        """Return from a reformat to frame `index` of an acquired image; or to its source."""
+        """Leave a reformat: show frame `index` of `image`, or if None the frame shown before."""
         shown = self.instance
         if shown is not None and shown.kind == REFORMAT and self._source is not None:
             self._swap(*((image, index) if image is not None else self._source))
@@ -252,11 +252,11 @@ class Viewport:
 
     @property
     def acquired_window(self) -> Window | None:
-        """The window that the shown image has, except one that its own file gives; then None."""
+        """The window set for the image, or the automatic one; None if the file's own is used."""
         return self.display.window or (self.automatic if self.needs_automatic else None)
 
     def set_automatic(self, window: Window | None) -> None:
-        """Set the window of frames whose file has none; None for each frame's own automatic one."""
+        """Set the window for frames whose file has none; None: each gets its own automatic one."""
         if window == self.automatic:
             return
         self.automatic = window
@@ -348,7 +348,7 @@ class Pane:
 
     Attributes:
         path: The PNG file in the run's output folder.
-        tool: What people call the tool that made it.
+        tool: Title, for users, of the tool that made it.
         options: The tool's options: figsize, cmap.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
         instance: The image whose content the picture shows, for its patient and date; None if
@@ -407,7 +407,7 @@ class Panes:
         return next((pane for pane in self._panes if pane.path == path), None)
 
     def close(self, pane: Pane) -> None:
-        """Close a pane."""
+        """Remove a pane from the open panes; does nothing if it is not open."""
         if pane in self._panes:
             self._panes.remove(pane)
             self.changed.emit()

@@ -1,4 +1,4 @@
-"""All models: what is open, how it is shown, and what was found; independent of any GUI toolkit."""
+"""The state of one window: what is open, how it is shown, what was found; without any GUI."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All that one window has open and shows.
+    """The state of one window: what is open, how it is shown, and what was found.
 
     Args:
         labels: Labels with fixed colours (see `LabelColors`).
-        titles: What people call the results of a tool, e.g. "Chest segmentation", by its name.
+        titles: Maps a tool's name to a title for its results, e.g. "Chest segmentation".
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Workspace:
                     value.clear()
 
     def title_of(self, tool: str) -> str:
-        """Return what people call a tool's results; its name in words if that is not known."""
+        """Return the title of a tool's results; if there is none, the tool's name in words."""
         words = tool.replace("_", " ")
         return self._titles.get(tool) or words[:1].upper() + words[1:]
 
@@ -147,7 +147,7 @@ class Workspace:
             viewport.show(series.instances[0])
 
     def opened_files(self) -> list[Path]:
-        """Return the paths of all open instances; a zip member's continues its archive's."""
+        """Return the paths of all open instances; that of a zip member begins with the zip's."""
         return [item.path for item in instances_of(self.studies.all)]
 
     def shown_images(self) -> list[str]:
@@ -164,12 +164,12 @@ class Workspace:
         return uids
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
-        """Return the open instance, or sections of one, with a SOP Instance UID; None if none."""
+        """Return the open instance or reformat with a SOP Instance UID; None if there is none."""
         found = self.studies.with_uid(sop_instance_uid)
         return found or self._reformats.get(sop_instance_uid, (None,))[0]
 
     def is_same_patient(self, one: Instance, other: Instance) -> bool:
-        """Return whether two open images are of one study, or have the same Patient ID."""
+        """Return whether two open images belong to one study or have the same Patient ID."""
         studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]
         patient = one.get("PatientID")
         same_id = bool(patient) and patient == other.get("PatientID")
@@ -208,7 +208,7 @@ class Workspace:
         return self.viewport.acquired
 
     def scale_source(self, instance: Instance) -> Series | Instance:
-        """Return the series, multi-frame image or lone image whose frames share one grey scale."""
+        """Return the images that share an instance's grey scale: its series, or it alone."""
         instance = self._acquired_of(instance)
         if has_own_scale(instance):
             return instance
@@ -223,20 +223,23 @@ class Workspace:
         return key_of(study) if study else "", source.key
 
     def lay(self, over: ScaleKey, layer: Layer, *, lift: bool = False) -> None:
-        """Lay a label volume over the images with a scale key, or lift it, as an undoable step."""
+        """Lay a label volume over the images with key `over` (see `scale_key`); can be undone.
+
+        With `lift`, the label volume is removed from the images instead.
+        """
         steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
         do, undo = reversed(steps) if lift else steps
         verb = "Remove" if lift else "Overlay"
         self.commands.push(Command(f"{verb} {layer.title}", do, undo))
 
     def lift(self, key: str) -> None:
-        """Lift the label volume with the key of a layer from the shown images; can be undone."""
+        """Remove a label volume, by its layer's key, from the shown images; can be undone."""
         for entry in self.layers.entries:
             if entry.key == key and entry.layer is not None and self.acquired is not None:
                 self.lay(self.scale_key(self.acquired), entry.layer, lift=True)
 
     def set_findings_visible(self, visible: bool) -> None:
-        """Show or hide all findings, and the labels of volumes laid over images."""
+        """Show or hide all findings, including the labels of label volumes laid over images."""
         every = [item.finding.id for item in self.annotations.all()]
         self.annotations.set_visible(every, visible)
         self.layers.set_laid_visible(visible)
@@ -327,7 +330,7 @@ class Workspace:
         return found
 
     def shown_marks(self) -> tuple[Finding, ...]:
-        """Return the user's visible marks on the shown frame."""
+        """Return the visible marks that the user drew for tools on the frame; () on a reformat."""
         frame = self.viewport.frame
         if frame is None or self.acquired is not self.viewport.instance:
             return ()
@@ -336,7 +339,7 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether the user has marked the shown frame other than by points outside the object."""
+        """Whether the shown frame has visible marks by the user that are not "outside" points."""
         return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
@@ -397,9 +400,9 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int, viewport: Viewport | None = None) -> Instance | None:
-        """Return the instance `step` positions further in a viewport's series, or None.
+        """Return the instance `step` positions further in a series, or None past its ends.
 
-        By default the viewport is the active one.
+        The series is that of `viewport`, by default the active one.
         """
         shown = (viewport or self.viewport).instance
         found = self.studies.place_of(shown) if shown else None

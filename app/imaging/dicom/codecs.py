@@ -1,6 +1,8 @@
 """Decoding of one frame to stored values. Runs in a worker process, since decoders can crash.
 
-Bit order and 4:2:2 are those of PS3.5 8.1 and annex D, PS3.3 C.7.6.3.1.2.
+Packed bits are read as PS3.5 8.1 and annex D say, 4:2:2 colour as PS3.3 C.7.6.3.1.2 says. A decoder
+returns the samples and their colour model, a Photometric Interpretation, which is not the header's
+if decoding undoes a colour transform.
 
 `DECODERS` names the decoder of each transfer syntax; `docs/conformance.md` says which library each
 uses, and why. All licences fit a closed bundle; pylibjpeg-libjpeg is GPL and must not be used.
@@ -56,7 +58,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a frame in the variant of JPEG or JPEG-LS that its start-of-frame marker names."""
+    """Decode a JPEG or JPEG-LS frame to (samples, colour model), by its start-of-frame marker."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -108,12 +110,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG 2000 or HTJ2K frame; colour transforms of the code stream are undone."""
+    """Decode a JPEG 2000 or HTJ2K frame to (samples, colour model after any colour transform)."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a High-Throughput JPEG 2000 frame: by OpenJPH if grey above 16 bits, else OpenJPEG."""
+    """Decode an HTJ2K frame to (samples, colour model); OpenJPH is used for grey above 16 bits."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -123,7 +125,7 @@ def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG XL frame, including JPEG recompressed as JPEG XL; colour becomes RGB."""
+    """Decode a JPEG XL frame to (samples, colour model); colour becomes RGB."""
     import imagecodecs
 
     array: Array = imagecodecs.jpegxl_decode(data)
@@ -133,7 +135,7 @@ def decode_jpeg_xl(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode RLE Lossless: one segment per byte of a sample, high byte first (PS3.5 G)."""
+    """Decode an RLE Lossless frame (PS3.5 G) to (samples, photometric interpretation)."""
     import imagecodecs
 
     (count,) = struct.unpack("<L", data[:4])
@@ -164,19 +166,19 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_deflated(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Inflate a raw deflate stream that contains natively encoded pixels (PS3.5 A.4.13)."""
+    """Decode a frame that is a raw deflate stream (PS3.5 A.4.13) to (samples, colour model)."""
     size = math.ceil(layout.frame_bits / 8)
     plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size)
     return words_of(plain, layout), layout.photometric
 
 
 def decode_plain(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Return the samples of a fragment that holds one uncompressed frame (PS3.5 A.4.11)."""
+    """Return (samples, colour model) of a fragment with one uncompressed frame (PS3.5 A.4.11)."""
     return words_of(data, layout), layout.photometric
 
 
 def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Decoded:
-    """Decode the frame in `data` with pydicom's decoder for the transfer syntax `syntax`."""
+    """Return the samples and colour model of the frame `data`, decoded by pydicom as `syntax`."""
     options: dict[str, Any] = dict(as_pixel_options(header.dataset))
     options |= {
         "transfer_syntax_uid": syntax,
@@ -262,7 +264,7 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """Return a transfer syntax's name; its UID if unknown, "of an unknown kind" if invalid."""
+    """Return a transfer syntax's name, else its UID; "of an unknown kind" if the UID is invalid."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:
@@ -271,7 +273,7 @@ def syntax_name(syntax: str) -> str:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Return the pixel values in words, i.e. without unused bits, in native byte order."""
+    """Return the pixel values of decoded words as a contiguous array in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
@@ -466,7 +468,7 @@ def _in_likelier_order(words: Array) -> Array:
 
 
 def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
-    """Return the bytes of one frame as an array of samples.
+    """Return the uncompressed bytes of one frame as an array of samples.
 
     Returns:
         [rows, columns] or [rows, columns, samples], as unsigned words with all their bits or as
@@ -504,7 +506,7 @@ def to_image(flat: Array, layout: Layout) -> Array:
 
 
 def full_chroma(flat: Array, layout: Layout) -> Array:
-    """Expand 4:2:2 data, in which two luminances share Cb and Cr, to three samples per pixel."""
+    """Return flat 4:2:2 data (two pixels share Cb and Cr) with three samples for every pixel."""
     if layout.columns % 2:
         raise ValueError("4:2:2 with an odd number of columns")
     pairs = flat.reshape(-1, 4)
@@ -530,7 +532,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Return the pixel values in words: unused bits are removed, signed values sign-extended."""
+    """Return decoded words as pixel values: without unused bits, and sign-extended if signed."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

@@ -34,7 +34,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return slope, intercept and units (PS3.3 C.11.1); dose grids scale by Dose Grid Scaling."""
+    """Return slope, intercept and units (PS3.3 C.11.1); Dose Grid Scaling for a dose grid."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
@@ -118,7 +118,7 @@ def _modality_output(attributes: FrameAttributes) -> Range:
 
 
 def padding_of(header: Header) -> tuple[float, float] | None:
-    """Return the lowest and highest padding value (C.7.5.1.1.2, C.7.6.24); None if not stated."""
+    """Return the (lowest, highest) stored value that marks padding; None if none is stated."""
     kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
     floating = kind.get(header.pixels.keyword if header.pixels else "", "")
     first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]

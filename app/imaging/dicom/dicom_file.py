@@ -115,7 +115,7 @@ class Header:
         syntax: Transfer syntax; guessed from the encoding if the file does not declare one.
         pixels: Position of the pixels; None for an object without pixels.
         inflated: For a deflated file, all its bytes after inflation; otherwise None.
-        note: What of the header is damaged and was mended, for the user; "" if nothing.
+        note: Note for the user if a damaged header was repaired on reading; else "".
     """
 
     path: Path
@@ -127,17 +127,17 @@ class Header:
 
     @property
     def little_endian(self) -> bool:
-        """Whether the data set is little endian."""
+        """True if the data set is little endian, False if big endian."""
         return self.syntax != ExplicitVRBigEndian
 
     @property
     def encapsulated(self) -> bool:
-        """True if the transfer syntax is one with encapsulated pixels (PS3.5 A.4)."""
+        """True if the pixels are stored in fragments, mostly compressed (PS3.5 A.4)."""
         return self.syntax not in _NATIVE
 
     @property
     def sop_class(self) -> str:
-        """SOP Class UID or, if missing, Media Storage SOP Class UID (file meta information)."""
+        """SOP Class UID, or Media Storage SOP Class UID of the file meta information, or ""."""
         return self.text("SOPClassUID") or value_text(
             value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
         )

@@ -1,4 +1,4 @@
-"""Tolerant access to sequences and values of objects that may be damaged; nothing here raises."""
+"""Access to sequences and values of objects that may be damaged; no function here raises."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_item(dataset: Dataset | None, keyword: str) -> Dataset | None:
 
 
 def text_of(dataset: Dataset | None, keyword: str) -> str:
-    """Return a value as cleaned plain text; "" if it is absent or damaged."""
+    """Return an element's value as text without control characters; "" if absent or damaged."""
     if dataset is None:
         return ""
     value = value_of(dataset, keyword)
@@ -73,9 +73,9 @@ def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
-    """Return (value of `keyword`, item) for each item of `sequence`.
+    """Return a pair (value of `keyword`, item) for each item of `sequence`.
 
-    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
+    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
     """
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(dataset, sequence), start=1):
@@ -92,7 +92,7 @@ def frames_of(reference: Dataset) -> tuple[int, ...]:
 
 
 def property_text(item: Dataset, prefix: str) -> str:
-    """Return the property category and type of an item as text, e.g. "Organ: Liver".
+    """Return an item's property category and type as text, e.g. "Organ: Liver", or "".
 
     `prefix` begins the keywords of the two code sequences: "Segmented" or "Annotation".
     """
@@ -102,7 +102,10 @@ def property_text(item: Dataset, prefix: str) -> str:
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return e.g. "Made by TotalSegmentator (automatic)" (`name`, `how`); "" if both are empty."""
+    """Return the text that names an object's maker, e.g. "Made by TotalSegmentator (automatic)".
+
+    `how` says how the object was made. Either argument may be ""; the result is "" if both are.
+    """
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -34,10 +34,10 @@ class Fragments:
 
     Attributes:
         base: Position of the first fragment's item; offsets are relative to it.
-        spans: (position, length) of each fragment's data.
+        spans: (position, length) of each fragment's data, in bytes.
         starts: For each fragment, whether a code stream begins in it.
         offsets: Values in the Basic Offset Table; empty if the table is empty.
-        cut: Whether the last fragment is shorter than it declares: the file is cut short there.
+        cut: True if the file ends before the declared end of the last fragment.
     """
 
     base: int
@@ -94,7 +94,7 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return how many of the declared frames a file holds from its first on, each of them whole."""
+    """Return how many frames are complete from the first on, before one is cut or missing."""
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:
@@ -107,7 +107,7 @@ def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return (position, length) of each piece of a frame's data; empty if the frame is missing.
+    """Return (position, length) in bytes of each fragment of a frame; empty if it is missing.
 
     Args:
         fragments: All fragments in the pixel data.

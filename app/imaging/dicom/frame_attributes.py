@@ -21,13 +21,13 @@ _MACROS: dict[str, str] = shipped_table("dicom", "macros")
 
 @dataclass(frozen=True, slots=True)
 class FrameAttributes:
-    """Access to the attributes of one frame, `index` (from 0), of an enhanced or other object."""
+    """Looks up the attributes of one frame, number `index` (from 0), of a DICOM file."""
 
     header: Header
     index: int
 
     def value(self, keyword: str) -> Any:
-        """Return the frame's own value, else the shared one, else the top-level one, else None."""
+        """Return the value for this frame, else for all frames, else at top level, else None."""
         macro = _MACROS.get(keyword)
         if macro is not None:
             for group, position in (

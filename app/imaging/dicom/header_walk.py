@@ -198,9 +198,9 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return pydicom's tag for a number; the same number gives the same object while cached.
+    """Return pydicom's tag object for a number; the cache gives the same object on each call.
 
-    A dictionary need not compare identical tags; pydicom compares tags in Python code.
+    Dictionaries compare identical objects fast, while pydicom compares two tags in Python code.
     """
     return BaseTag(number)
 
@@ -244,9 +244,9 @@ def _sequence(
 
 
 def raw_elements(dataset: Dataset) -> Elements:
-    """Return the elements of a data set by tag; those not accessed before are unconverted.
+    """Return pydicom's own dictionary of a data set's elements, by tag.
 
-    Looking up an element in the result is four times as fast as in the data set itself.
+    Elements not accessed before are still raw. Look-ups are four times as fast as in the data set.
     """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 

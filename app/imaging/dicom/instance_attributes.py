@@ -34,7 +34,7 @@ MAX_TEXT = 1024
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """Return the file's `ATTRIBUTES`, transfer syntax, geometry and view as texts by keyword."""
+    """Return non-empty texts by keyword: `ATTRIBUTES`, transfer syntax, geometry and view code."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
@@ -53,7 +53,7 @@ def uid_of(header: Header) -> str:
 
 @lru_cache(maxsize=4)
 def cached_header(path: Path, status: sources.FileStatus) -> Header:
-    """Return the header of a file; the last few are cached, as frames are read one by one."""
+    """Return the header of a file; the last few headers read are cached."""
     return read_header(path)
 
 
@@ -63,7 +63,7 @@ _MOST = 16
 
 
 def view_code(dataset: Dataset) -> str:
-    """Return scheme and value of the view code, joined by a space; "" if there is none.
+    """Return the view code as its coding scheme and value, with a space between; "" if none.
 
     If there are several items, which the standard forbids, the first one that is not a frontal view
     is used.
@@ -94,7 +94,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """Return the geometry of the volume that a file's frames form, as text; "" if none."""
+    """Return the geometry of the volume that a file's frames form, as coded text; "" if none."""
     count = whole_number(header.dataset, "NumberOfFrames") or 0
     if not 1 < count <= MAX_FRAMES or not _has_places(header):
         return ""
@@ -140,7 +140,7 @@ def _own_spacings(header: Header) -> bool:
 
 
 def private_b_value(header: Header) -> str:
-    """Return the b-value (s/mm²) in private elements, else MR Diffusion Sequence; "" if none."""
+    """Return an MR image's b-value (s/mm²) as text, or ""; private elements are tried first."""
     if header.text("Modality") != "MR":
         return ""
     groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed

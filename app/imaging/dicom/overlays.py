@@ -142,7 +142,7 @@ def _embedded_bits(group: _Group, words: Array) -> NDArray[np.bool_] | None:
 
 
 def visible_overlays(header: Header, planes: tuple[OverlayPlane, ...]) -> tuple[OverlayPlane, ...]:
-    """Return the planes to be drawn: all except the one that serves as a shutter's bitmap."""
+    """Return the overlays to draw: all but the one that the file uses as its shutter's bitmap."""
     if "BITMAP" not in header.text("ShutterShape").upper().split("\\"):
         return planes
     group = numbers(header.value("ShutterOverlayGroup"))[:1]
@@ -191,7 +191,7 @@ def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | N
 
 
 def has_shutter(dataset: Dataset) -> bool:
-    """Return whether an image or presentation state declares a shutter shape."""
+    """Return True if an image or presentation state declares a display shutter."""
     return bool(text_of(dataset, "ShutterShape"))
 
 

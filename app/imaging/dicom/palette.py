@@ -125,7 +125,7 @@ _FRAME_TYPES = ("CTImageFrameTypeSequence", "MRImageFrameTypeSequence", "PETFram
 
 
 def has_palette(header: Header) -> bool:
-    """Return whether the file has a palette."""
+    """Return whether the file declares a colour palette; the palette may still be damaged."""
     return header.value("RedPaletteColorLookupTableDescriptor") is not None
 
 

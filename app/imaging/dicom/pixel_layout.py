@@ -1,4 +1,4 @@
-"""The Image Pixel module (PS3.3 C.7.6.3), checked before any pixel is decoded."""
+"""Size and storage of a file's pixels (Image Pixel, PS3.3 C.7.6.3), checked before decoding."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Layout:
     """The checked layout of the pixel data in one file.
 
     Attributes:
+        rows: Rows that can be shown; fewer than declared if the file is cut short.
         allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
         stored: How many of these bits form the value.
         signed: Whether the value is a two's complement number.
@@ -37,7 +38,7 @@ class Layout:
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
         floating: Whether the pixels are Float or Double Float Pixel Data.
-        missing_rows: How many rows below the `rows` a file that is cut short declares besides.
+        missing_rows: Number of declared rows below these that are not in the file.
     """
 
     rows: int
@@ -61,13 +62,13 @@ class Layout:
 
     @property
     def frame_bits(self) -> int:
-        """Number of bits in one uncompressed frame."""
+        """Number of bits that one uncompressed frame takes in the file."""
         bits = self.pixels * self.samples * self.allocated
         return bits * 2 // 3 if self.subsampled else bits
 
     @property
     def word_bytes(self) -> int:
-        """Number of bytes in an unpacked sample."""
+        """Number of bytes per sample in the decoded array; 12-bit samples take 2, for example."""
         return {1: 1, 8: 1, 12: 2, 16: 2, 24: 4, 32: 4}.get(self.allocated, 8)
 
 
@@ -136,9 +137,9 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
 
 
 def unlawful_notes(header: Header, layout: Layout) -> tuple[str, ...]:
-    """Return how the pixels are taken where their description is missing or contradicts itself.
+    """Return notes for the user on how pixels are read if their description is incomplete or wrong.
 
-    PS3.3 C.7.6.3 requires all of these elements, and PS3.5 8.1.1 that High Bit is Bits Stored - 1.
+    Empty if the header is as PS3.3 C.7.6.3 requires, and High Bit is Bits Stored - 1 (PS3.5 8.1.1).
     """
     notes: list[str] = []
     photometric = header.text("PhotometricInterpretation").upper()
@@ -177,7 +178,7 @@ def _frames(header: Header, frame_bits: int) -> int:
 
 
 def may_have_frames(header: Header) -> bool:
-    """Return whether the SOP Class is a multi-frame one, which requires NumberOfFrames."""
+    """Return whether the file's SOP Class is one of the multi-frame classes."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))
     return any(word in name for word in _MULTI_FRAME)
@@ -206,9 +207,9 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return how many of its frames a file holds whole: less than declared if it is cut short.
+    """Return the number of complete frames from the first on; below `layout.frames` if cut short.
 
-    Whether a single compressed frame is whole is seen when it is decoded.
+    A single compressed frame counts as complete: only decoding shows whether it is.
     """
     span = header.pixels
     if span is None or span.length == 0:
@@ -250,7 +251,7 @@ def cut_short_note(header: Header, layout: Layout) -> str:
 
 
 def truncation_problem(header: Header, layout: Layout) -> FileProblem:
-    """Return the error for pixel data that is shorter than declared."""
+    """Return the error to raise for a file that contains less pixel data than it declares."""
     if header.encapsulated:
         return guards.problem(header.path, cut_short_note(header, layout), guards.COPY_AGAIN)
     length = header.pixels.length if header.pixels else 0

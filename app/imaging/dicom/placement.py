@@ -1,7 +1,7 @@
 """Scale and position of one frame: spacing, orientation and ultrasound regions.
 
-Dose grids, reconstructed NM volumes and ultrasound images place their frames in ways of their own
-(PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5). Runs in a worker process.
+Dose grids, reconstructed NM volumes and ultrasound images each state their frames' positions in a
+special way (PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5). Runs in a worker process.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """Return the frame's orientation and position in the patient (PS3.3 C.7.6.2, C.7.6.1.1.1)."""
+    """Return the frame's side letters, direction cosines and position in the patient (mm, LPS)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)
@@ -167,7 +167,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """Return the frame's pixel spacing, and the calibration as text ("" if not stated)."""
+    """Return the frame's pixel spacing, and how it was calibrated as text ("" if not stated)."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")
@@ -203,7 +203,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the ultrasound regions in the image, the most specific one first."""
+    """Return the image's ultrasound regions, the most specific first; empty if none are usable."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

@@ -72,7 +72,7 @@ class Slide:
 
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
-    """Return a tiled image as a `Slide`; None for other objects or unknown tile positions."""
+    """Return a tiled image as a `Slide`; None if not tiled, or the tiles' positions are unknown."""
     size = [
         finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
     ]
@@ -188,7 +188,7 @@ def stitch(
 
 
 def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
-    """Return whether a section has enough tiles to cover the whole Total Pixel Matrix."""
+    """Return whether a section has as many tiles as the whole Total Pixel Matrix needs."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)
     return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down
@@ -206,7 +206,7 @@ def _ground(header: Header, like: Array) -> Array:
 
 
 def tile_note(slide: Slide, header: Header, index: int) -> str:
-    """Return a note on where frame `index` (from 0), a tile shown by itself, lies in a slide."""
+    """Return a note on the position of a single tile, frame `index` (from 0), in its slide."""
     groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
     placed = _placed(groups[index], index) if index < len(groups) else None
     size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"

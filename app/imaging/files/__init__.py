@@ -1,1 +1,1 @@
-"""Access to files: regular files, members of archives, and checks of their content."""
+"""Access to files and to members of zip archives, and checks of their content."""

@@ -44,7 +44,7 @@ _ENCRYPTED = 0x1
 
 
 class ArchiveStatus(NamedTuple):
-    """State of an archive file, used to notice a change; see `sources.FileStatus`."""
+    """Size in bytes and times in ns of an archive file, compared to notice that it has changed."""
 
     size: int
     mtime_ns: int
@@ -147,7 +147,7 @@ def _declared_members(path: Path) -> int:
 
 
 def looks_like_archive(path: Path, start: bytes) -> bool:
-    """Return whether a file whose first bytes are `start` is a zip, but not e.g. a .docx."""
+    """Return whether a file that begins with `start` is a zip archive and not e.g. a .docx file."""
     return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
 
 
@@ -189,7 +189,7 @@ def find_member(path: Path) -> Member | None:
 
 
 def safe_name(name: str) -> str | None:
-    """Return a member's name as a relative path with "/"; None if empty or leading out."""
+    """Return a member's name as a relative path with "/"; None if empty, absolute or with ".."."""
     text = name.replace("\\", "/")
     if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
         return None

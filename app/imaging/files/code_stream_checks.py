@@ -1,4 +1,4 @@
-"""Check the figures that a code stream declares before it is decoded.
+"""Check the image size and format that a code stream declares, before it is decoded.
 
 Decoders allocate memory by the code stream's own rows, columns, tiles, components and planes,
 none of which is limited by the size of the file.

@@ -1,4 +1,4 @@
-"""Identifiers made from content, and short hashes of a file's state or a UID."""
+"""Identifiers derived from file content, and short hashes of UIDs and of files' states."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _WHOLE_DIGEST = 2**28
 
 
 def content_uid(data: bytes) -> str:
-    """Derive a SOP Instance UID from content (PS3.5 B.2: "2.25." and a 128-bit number)."""
+    """Return a SOP Instance UID derived from `data`: "2.25." and a 128-bit number (PS3.5 B.2)."""
     return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
 
 
 @lru_cache(maxsize=64)
 def file_digest(*files: tuple[Path, FileStatus]) -> str:
-    """Return a SHA-256 of the content of files; of a very large file, only samples are read."""
+    """Return one hexadecimal SHA-256 of files' sizes and contents; huge files are only sampled."""
     digest = hashlib.sha256()
     for path, status in files:
         digest.update(f"{status.size}/".encode())

@@ -1,4 +1,4 @@
-"""Parse the markers of a JPEG or JPEG-LS code stream as decoders do (ITU T.81 B)."""
+"""Read the markers of a JPEG or JPEG-LS code stream (ITU T.81 B), as tolerantly as decoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sort names with numbers in the order in which people count."""
+"""Sort names so that the numbers in them count by value: "2" before "10"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
-    """Return a sort key that puts "2" before "10"."""
+    """Return a sort key that ignores case and compares numbers by value: "2" before "10"."""
     parts = re.findall(r"\d+|\D+", text)
     # A member's name in an archive may be thousands of digits, which Python refuses to convert.
     return [

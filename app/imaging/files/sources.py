@@ -37,7 +37,7 @@ class FileStatus:
 
     @property
     def stamp(self) -> list[int]:
-        """[size, modification time, archive size + change time], compared by the scan index."""
+        """[size, `mtime_ns`, `archive_size` + `changed_ns`], which the scan index compares."""
         return [self.size, self.mtime_ns, self.archive_size + self.changed_ns]
 
 

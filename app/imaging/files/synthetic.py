@@ -28,12 +28,12 @@ _LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Return the title of the generative model that a PNG is marked with; "" if unmarked."""
+    """Return the title of the model that made this PNG, by its mark; "" if it has no mark."""
     return _maker(BytesIO(data))
 
 
 def file_model_title(path: Path) -> str:
-    """Return `model_title` for a file; "" also if the file cannot be read."""
+    """Return `model_title` of the file at `path`; "" also if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return _maker(stream)

@@ -65,7 +65,7 @@ _SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
-    """Parse the header of a NIfTI file.
+    """Return the parsed header of a NIfTI file, with the position of its voxels.
 
     Raises:
         FileProblem: The header is damaged, or the voxel type is not supported.

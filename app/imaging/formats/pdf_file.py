@@ -68,7 +68,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return a PDF's facts for the attributes panel; raise FileProblem if damaged or locked."""
+    """Return rows for the attributes panel on a PDF; raise FileProblem if damaged or locked."""
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
     return [

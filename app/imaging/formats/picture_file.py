@@ -87,7 +87,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Return a picture's facts for the attributes panel; raise FileProblem if it is damaged."""
+    """Return rows for the attributes panel on a picture; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     fields = {
@@ -107,7 +107,7 @@ def _synthetic_attributes(data: bytes) -> dict[str, str]:
 
 
 def picture_format(start: bytes) -> str:
-    """Return "PNG", "JPEG", "GIF", "WebP" or "BMP", by a file's first 18 bytes; "" if none."""
+    """Return "PNG", "JPEG", "GIF", "WebP" or "BMP" by a file's first 18 bytes; "" for others."""
     if start.startswith(PNG_SIGNATURE):
         return "PNG"
     if start.startswith(JPEG_SIGNATURE):
@@ -122,7 +122,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return the name of an unsupported format by its first bytes, e.g. "a zip archive", or ""."""
+    """Return an unsupported format's name by a file's first bytes: "a zip archive", ..., or ""."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -150,7 +150,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return the number of frames and the time between them in ms (None: not an animation)."""
+    """Return (number of frames, ms between them); the time is None if still or unknown."""
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:
@@ -167,7 +167,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
 
 
 def lossy_format(data: bytes) -> str:
-    """Return the name of the lossy compression, e.g. "Lossy JPEG"; "" if there was none."""
+    """Return "Lossy JPEG" or "Lossy WebP" for data in such a lossy format, else ""."""
     kind = picture_format(data[:18])
     if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
         return f"Lossy {kind}"
@@ -272,7 +272,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Blend a picture with an alpha channel onto black, the viewer's background."""
+    """Return a picture without alpha channel, blended onto black: [rows, columns(, 3)]."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]
@@ -293,7 +293,7 @@ def collapse_grey(array: Array) -> Array:
 
 
 def narrow_integers(array: Array) -> Array:
-    """Convert 64-bit integers to 32 bits or, if too large, to floats; keep any other type."""
+    """Convert 64-bit integers to int32 if they fit, else to float64; return other types as is."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array
     limits = np.iinfo(np.int32)

@@ -1,4 +1,4 @@
-"""Read headers of lines of text: NRRD (attached and detached) and MetaImage (.mha and .mhd).
+"""Read headers that are lines of text: NRRD (also detached) and MetaImage (.mha, .mhd).
 
 See teem.sourceforge.net/nrrd/format.html and itk.org/Wiki/MetaIO/Documentation.
 """
@@ -57,7 +57,7 @@ _META_LINE = re.compile(rb"[^\n]*\n?")
 
 
 def read_nrrd(path: Path) -> VolumeHeader:
-    """Parse the header of an NRRD file.
+    """Return the parsed header of an NRRD file.
 
     Raises:
         FileProblem: The header is damaged, or the sample type is not supported.
@@ -106,7 +106,7 @@ def read_nrrd(path: Path) -> VolumeHeader:
 
 
 def read_meta_image(path: Path) -> VolumeHeader:
-    """Parse the header of a MetaImage file.
+    """Return the parsed header of a MetaImage file.
 
     Raises:
         FileProblem: The header is damaged, or the sample type is not supported.

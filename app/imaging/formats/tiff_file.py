@@ -1,11 +1,11 @@
 """Show TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
 
 Every series of a file (an OME image, a slide, its label) is an instance, and its planes are the
-frames: channels vary fastest, then depth, then time, and each frame's note says which it is. Red,
-green and blue of one plane are shown as colour; separate channels, e.g. of a fluorescence
-microscope, stay apart and grey. Of a pyramid the largest level is shown that can be opened safely.
-The resolution of a plain TIFF is one of paper, so only OME, ImageJ and slide scanners give a
-spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
+frames: channels vary fastest, then depth, then time. A note on each frame names its channel, depth
+and time. Red, green and blue of one plane are shown as colour; separate channels, e.g. of a
+fluorescence microscope, stay apart and grey. Of a pyramid, the largest level that can be opened
+safely is shown. A plain TIFF states the resolution of paper, so only OME, ImageJ and slide scanners
+give a spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
 """
 
 from __future__ import annotations
@@ -366,6 +366,7 @@ class Metadata:
         spacing: Pixel spacing at full resolution.
         turn: TIFF Orientation tag, 1 to 8.
         attributes: Keywords and texts to add to `Instance.attributes`.
+        channels: Name of each channel.
         ranges: The (lowest, highest) value to display for each channel.
     """
 

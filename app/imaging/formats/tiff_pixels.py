@@ -34,7 +34,7 @@ _CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """Stored values of one plane; the fields have the same meaning as in `Frame`."""
+    """The decoded pixels of one plane and how to show them; fields are those of `Frame`."""
 
     stored: Array
     photometric: str

@@ -2,10 +2,11 @@
 
 If the file gives the orientation in the patient, its axes are exchanged and flipped (nothing is
 resampled) until the slices stand as a radiologist expects: axial with the patient's right on the
-left and anterior on top, coronal and sagittal with the head on top. Slices are cut across the axis
-with clearly the longest step, the plane of acquisition, else axially; they follow each other along
-the normal (row direction x column direction). Each frame carries its true cosines, position and
-spacing. Without an orientation the slices are in file order and have no letters.
+left and anterior on top, coronal and sagittal with the head on top. If one axis has a clearly
+longer step than the others, slices are shown as acquired, across that axis; otherwise they are
+axial. They follow each other along the normal (row direction x column direction). Each frame has
+its true cosines, position and spacing. Without an orientation the slices are in file order and
+have no letters.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Return whether a header's voxels are in another file; raise FileProblem if it is damaged."""
+    """Return True if a volume header's voxels are in another file; raise FileProblem if damaged."""
     return read_header(path).data != path
 
 
@@ -224,7 +225,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Return the volume axes to show as columns, rows and slices; see the module's docstring."""
+    """Return which volume axes become columns, rows and slices; see the module's docstring."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

@@ -1,4 +1,4 @@
-"""Header of a volume file (NIfTI, NRRD, MetaImage) in common terms, and the checks of it.
+"""Header of a volume file (NIfTI, NRRD, MetaImage) in one common form, and its checks.
 
 Voxel indices are in file order: axis 0 varies fastest. Directions and positions are in the
 patient's LPS system in mm, and voxel centres have integer indices.
@@ -89,7 +89,7 @@ class VolumeHeader:
 
     @property
     def part_axes(self) -> tuple[int, ...]:
-        """Axes along which whole volumes follow each other: time, components."""
+        """Numbers of the axes that count separate volumes: time points or components."""
         taken = {*self.space_axes, self.colour_axis}
         return tuple(axis for axis in range(len(self.sizes)) if axis not in taken)
 
@@ -200,7 +200,7 @@ def voxel_steps(affine: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def volume_format(start: bytes) -> str:
-    """Return NIFTI, NRRD or META_IMAGE, judging by the first 1 KiB of a file; "" for others."""
+    """Return NIFTI, NRRD or META_IMAGE by a file's first 1 KiB; "" for any other format."""
     if start.startswith(b"\x1f\x8b"):
         return NIFTI if _is_nifti(_inflate_start(start)) else ""
     if _is_nifti(start):

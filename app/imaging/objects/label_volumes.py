@@ -1,9 +1,9 @@
 """Label volumes (NRRD, NIfTI, MetaImage) as layers over the images of a series. Runs in a worker.
 
 A label volume is laid over images by the coordinates of the patient alone: a pixel shows the label
-of the voxel nearest to its centre, in whatever plane. A volume that cannot be placed for sure is
-refused, and so is one whose file names another patient, study or frame of reference: most name
-none, and each item says so. Segments of 3D Slicer (.seg.nrrd) keep their names and colours.
+of the voxel nearest to its centre, in whatever plane. A volume is refused if its position is not
+certain, or if its file names another patient, study or frame of reference. Most files name none of
+these; each item then says so. Segments of 3D Slicer (.seg.nrrd) keep their names and colours.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
         slices: Number of images or frames in the series.
 
     Raises:
-        FileProblem: The volume holds no labels, or does not lie where the series lies.
+        FileProblem: The volume has no labels, or none of them lies within the series.
     """
     path = instance.path
     header = read_header(path)
@@ -105,7 +105,9 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
 def read_labels_frame(
     instance: Instance, grid: PixelGrid | None, shape: tuple[int, int]
 ) -> LayerFrame:
-    """Return the labels in a plane of [rows, columns] pixels as masks, nearest neighbour.
+    """Return the labels in a plane as one mask each; a pixel takes the label of the nearest voxel.
+
+    `grid` is the plane's position (None: nothing is drawn), and `shape` its (rows, columns).
 
     Raises:
         FileProblem: The file cannot be read.

@@ -1,4 +1,4 @@
-"""Fixed palette for layer items that recommend no colour of their own."""
+"""Fixed palette for layer items whose file recommends no colour."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Read any object that draws over images as a layer. Runs in a worker process.
 
-An object describes acquired slices. So on a section through a volume it is drawn on each slice by
-the rules that hold there (references, planes, frames of reference), and the section takes the line
-of pixels that it shares with each slice: nothing is interpolated between slices. Masks on another
-pixel grid than the slices are not drawn.
+An object describes acquired slices. On a section through a volume, the object is first drawn on
+each slice by the rules for slices (references, planes, frames of reference). The section then takes
+the line of pixels that it shares with each slice: nothing is interpolated between slices. Masks
+whose pixel grid is not that of the slices are not drawn.
 
-Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in pixels, (0, 0) at the corner of the
-first one, of the total pixel matrix or of one frame (Pixel Origin Interpretation), or in mm.
+Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in mm or in pixels, (0, 0) at the corner
+of the first one, of the total pixel matrix or of one frame (Pixel Origin Interpretation).
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class PixelGrid:
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return [n, 2] pixels of [n, 3] positions in mm, and [n] signed distances to the plane."""
+        """Return pixels [n, 2] of points [n, 3] in mm, and signed distances [n] to the plane."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
@@ -199,7 +199,7 @@ def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
 
 
 def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield (SOP Instance UID, frames from 0) for each image reference; () means all frames."""
+    """Yield (SOP Instance UID, frame numbers from 0) per image reference; () means all frames."""
     for reference in references:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         if uid:
@@ -207,7 +207,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def referenced_frames(references: Sequence[Dataset]) -> Iterator[FrameName]:
-    """Yield (SOP Instance UID, frame from 0) for each frame referenced, or `ALL_FRAMES`."""
+    """Yield (SOP Instance UID, frame from 0), with frame `ALL_FRAMES` where none is named."""
     for uid, frames in image_references(references):
         for frame in frames or (ALL_FRAMES,):
             yield uid, frame
@@ -295,7 +295,7 @@ def total_matrix(header: Header) -> Matrix | None:
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
-    """Return the total pixel matrix's grid in slide coordinates (mm), or None if unknown."""
+    """Return the position of a slide's total pixel matrix as a grid in mm; None if unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (number_of(origin, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XYZ")
     if x is None or y is None:

@@ -50,7 +50,7 @@ Key = tuple[str, int]
 
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """Read a presentation state; parts that cannot be applied become warnings.
+    """Return a presentation state's settings; parts that cannot be applied become warnings.
 
     Raises:
         FileProblem: The file cannot be read.

@@ -44,7 +44,7 @@ _REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
 
 
 def read_report(instance: Instance) -> Report:
-    """Read a report as a tree; damaged parts become text or a warning.
+    """Return a report as a tree of items; damaged parts become text or a warning.
 
     Raises:
         FileProblem: The file cannot be read, or does not contain a content tree.

@@ -1,4 +1,4 @@
-"""Values of content items as text (PS3.3 C.17.3.2, C.18). Runs in a worker process."""
+"""Values of SR content items as text (PS3.3 C.17.3.2, C.18). Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _WELL_KNOWN = frozenset({"mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms"
 
 
 def code_meaning(code: Dataset | None) -> str:
-    """Return a code's meaning or, if it has none, its value and coding scheme (PS3.3 8.8)."""
+    """Return a code's meaning, else "value (coding scheme)" (PS3.3 8.8); "" if it has neither."""
     value, scheme = code_value(code), text_of(code, "CodingSchemeDesignator")
     coded = f"{value} ({scheme})" if value and scheme else value
     return text_of(code, "CodeMeaning") or coded
 
 
 def code_value(code: Dataset | None) -> str:
-    """Return a code's value, whether stored as short code, long code or URN."""
+    """Return a code's value, stored as a short code, long code or URN; "" if there is none."""
     return _first_text(code, ("CodeValue", "LongCodeValue", "URNCodeValue"))
 
 
@@ -74,7 +74,7 @@ def _ucum_text(value: str) -> str:
 
 
 def person_text(name: str) -> str:
-    """Return a person name (PN) for display, e.g. "Doe, Jane"; " = " separates scripts."""
+    """Return a person name (PN) for display, e.g. "Doe, Jane"; other scripts follow after " = "."""
     groups = (
         ", ".join(part.strip() for part in group.split("^") if part.strip())
         for group in name.split("=")
@@ -89,7 +89,7 @@ def date_text(text: str) -> str:
 
 
 def time_text(text: str) -> str:
-    """Return a TM value in the form 18:47:46, with fractional seconds unless they are 0."""
+    """Return a TM value as 18:47:46, with a fraction unless it is 0; other text unchanged."""
     match = re.fullmatch(r"(\d{2}):?(\d{2})?:?(\d{2})?(?:\.(\d+))?", text)
     if match is None:
         return text
@@ -100,7 +100,7 @@ def time_text(text: str) -> str:
 
 
 def datetime_text(text: str) -> str:
-    """Return a DT value in the form 2001-02-13 18:47:46, followed by any offset from UTC."""
+    """Return a DT value as 2001-02-13 18:47:46, then any UTC offset; other text unchanged."""
     match = re.fullmatch(r"(\d{8})(\d{2,6}(?:\.\d+)?)?([+-]\d{4})?", text)
     if match is None:
         return text

@@ -1,6 +1,6 @@
-"""Parse which segment each frame of a segmentation shows, of which image, and where.
+"""Parse which segment each frame of a segmentation shows, on which image, and where it lies.
 
-PS3.3 A.51, C.8.20. The index is made once a file and kept, so that scrolling does not parse the
+PS3.3 A.51, C.8.20. The index is built once per file and kept, so that scrolling does not parse the
 header again. Runs in a worker process.
 """
 
@@ -86,7 +86,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return which frames of a SEG file show which segment on which image.
+    """Return the index of a SEG file: which frames show which segment on which image.
 
     Raises:
         FileProblem: The file has no usable pixels.
@@ -175,7 +175,7 @@ def _segments(
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
     """Return (Segment Number, item) for each item of the Segment Sequence.
 
-    A missing number becomes the item's position, from 1. Of equal numbers the first is kept.
+    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
     """
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 

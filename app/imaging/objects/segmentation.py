@@ -2,8 +2,8 @@
 
 PS3.3 A.51 and C.8.20. BINARY segments and those of a LABELMAP become masks; FRACTIONAL ones
 become heat maps of stored value / Maximum Fractional Value. Tiles are placed by the total pixel
-matrix; other frames by reference to this very image frame, else by position; if the two contradict
-each other, by position, with a warning. Runs in a worker process.
+matrix. Other frames are placed by their reference to the image frame, else by position; if the two
+contradict each other, position decides, with a warning. Runs in a worker process.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ Placing = tuple[list[PlacedFrame], list[str]]
 
 
 def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Placing:
-    """Return the frames of the segmentation `instance` that belong on `target`, and warnings."""
+    """Return the segmentation's frames to draw on `target` and warnings; no frames if refused."""
     refused = refusal(instance, index.frame_of_reference, target)
     if refused:
         return [], [refused] if target.uid in index.images else []
@@ -96,7 +96,7 @@ def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Pla
 
 
 def is_pixel_shift(affine: Floats) -> bool:
-    """Return whether an affine is a pure shift by whole pixels."""
+    """Return whether an affine only shifts by whole pixels, without scaling or turning."""
     linear = np.abs(affine[:, :2] - np.eye(2)).max() < 1e-9
     return bool(linear and np.abs(affine[:, 2] - np.rint(affine[:, 2])).max() < 1e-9)
 

@@ -1,7 +1,7 @@
 """RT structure sets as layers: regions with names and colours, and contours on an image frame.
 
-PS3.3 A.19, C.8.8.5 and C.8.8.6. A contour is drawn on the frame in whose plane all of its points
-lie, by that frame's own position, cosines and spacing. Contours are parsed once a file and kept,
+PS3.3 A.19, C.8.8.5 and C.8.8.6. A contour is drawn on a frame if all of its points lie in the plane
+given by the frame's position, cosines and spacing. Contours are parsed once per file and kept,
 since there may be thousands. Runs in a worker process.
 """
 

@@ -1,9 +1,9 @@
 """Waveforms as pictures: each multiplex group is a frame. Runs in a worker process.
 
-PS3.3 A.34 and C.10.9. An ECG stands on ECG paper, at 25 mm/s and 10 mm/mV if it fits: twelve leads
-of about ten seconds as 3 x 4 with a rhythm strip, others below each other. Other waveforms are
-stacked, each channel with a scale of its own. The regions of the picture carry seconds per column
-and units per row, so that both can be measured on it. A millimetre of paper is `PX_PER_MM` pixels.
+PS3.3 A.34 and C.10.9. An ECG is drawn on ECG paper, at 25 mm/s and 10 mm/mV if it fits: twelve
+leads of about ten seconds as 3 x 4 with a rhythm strip, others below each other. Other waveforms
+are stacked, each channel with its own scale. `Frame.regions` gives the seconds per column and units
+per row, so that both can be measured. A millimetre of paper is `PX_PER_MM` pixels.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def group_annotations(header: Header, index: int) -> tuple[str, ...]:
-    """Return the annotations of group `index` as texts, without those on single samples."""
+    """Return the annotation texts of group `index` (from 0), without those on single samples."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:

@@ -1,1 +1,1 @@
-"""From stored values to what is shown, and what lies under the cursor (PS3.3 C.11)."""
+"""From stored pixel values to what is displayed, and the value under the cursor (PS3.3 C.11)."""

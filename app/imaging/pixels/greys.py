@@ -1,4 +1,4 @@
-"""Stages from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
+"""The steps from stored values to grey levels (PS3.3 C.11), each a pure function on arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
     """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    The (valid) window is applied, or the VOI LUT that it refers to; without one, the first LUT.
+    Uses the (valid) window, or the VOI LUT that `window.lut` names; if `window` is None, the first
+    VOI LUT of the frame.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
@@ -61,7 +62,7 @@ def apply_voi_lut(values: Floats, lut: Lut) -> Floats:
 
 
 def apply_presentation_lut(levels: Floats, lut: Lut) -> Floats:
-    """Convert levels 0..1 to P-values 0..1 (C.11.4); level 0 selects the LUT's first entry."""
+    """Convert levels 0..1 to P-values 0..1 by a LUT (C.11.4); level 0 takes its first entry."""
     index = np.rint(np.nan_to_num(levels) * (lut.data.size - 1)).astype(np.intp)
     return _outputs(lut.data[index], lut)
 
@@ -198,12 +199,12 @@ def palette_colours(frame: Frame, stored: Array) -> Bytes:
 
 
 def is_coloured(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Return a mask of the stored values that a Supplemental Palette colours (C.7.6.19)."""
+    """Return a mask: True where a Supplemental Palette (C.7.6.19) colours the stored value."""
     return stored.astype(np.int64, copy=False) >= frame.palette_first
 
 
 def has_value(frame: Frame, stored: Array) -> NDArray[np.bool_]:
-    """Return a mask of the stored values that are numbers, neither padding nor coloured."""
+    """Return a mask: True where the stored value is finite, and neither padding nor coloured."""
     keep = np.isfinite(stored)
     if frame.supplemental:
         keep &= ~is_coloured(frame, stored)

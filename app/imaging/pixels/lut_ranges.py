@@ -1,4 +1,4 @@
-"""Signed or unsigned first value of a lookup table, by the range of its input."""
+"""Correct the first value of a lookup table whose sign was misread, by the range of its inputs."""
 
 from __future__ import annotations
 

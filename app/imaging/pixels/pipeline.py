@@ -205,10 +205,10 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
 def values_in(
     frame: Frame, rows: range, columns: range, mask: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Return the modality values, e.g. HU, in a part of a grey image, as one row.
+    """Return the modality values, e.g. HU, in a part of a grey image, as a one-dimensional array.
 
-    Padding, coloured pixels, what a shutter hides and what lies outside a `mask` of the frame are
-    left out.
+    Left out are padding, coloured pixels, pixels hidden by a shutter, and pixels where `mask` (True
+    inside, as large as the frame) is False.
     """
     part = slice(columns.start, columns.stop)
     stored = frame.stored[rows.start : rows.stop, part]
@@ -234,7 +234,7 @@ def _is_hidden(frame: Frame, column: int, row: int) -> bool:
 
 
 def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, RealWorldMap] | None:
-    """Return the real-world value of `stored` and the first map that covers it, or None."""
+    """Return the real-world value of `stored` and the first map that covers it; None if none."""
     for found in maps:
         if not found.first <= stored <= found.last:
             continue

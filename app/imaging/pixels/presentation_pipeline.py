@@ -21,16 +21,17 @@ NO_WINDOW = "full range"
 
 
 def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
-    """Return (mirror left-right, clockwise quarter turns) of a presentation, in order of use."""
+    """Return (mirror left-right, clockwise quarter turns), to be applied in this order."""
     return presentation.flip_h, presentation.quarter_turns % 4
 
 
 def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """Return a frame with a presentation's grey settings, overlays and shutter (N.2).
+    """Return a frame with a presentation's grey settings, overlays, shutter and pixel aspect (N.2).
 
     The stored pixels stay the same, and grey settings change for monochrome images only. The
     image's own shutter is always replaced; its greys and overlays are kept where the presentation
-    does not set them. The canvas applies flip, rotation and graphics.
+    does not set them. The pixel aspect is used only if the image's spacing is unknown. The canvas
+    applies flip, rotation and graphics.
     """
     shown = frame if frame.is_color else _apply_greys(frame, presentation)
     shutter = presentation.shutter

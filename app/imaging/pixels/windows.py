@@ -1,4 +1,4 @@
-"""Windows: validity, the window an image opens with, and presets."""
+"""Windows (centre and width of greys): checks, the window an image opens with, and presets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the window an image opens with: the file's first; else 40/400 for HU, or automatic.
+    """Return the window an image opens with: the file's first, else 40/400 (HU), else automatic.
 
     None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
     """
@@ -76,13 +76,13 @@ def has_automatic_window(frame: Frame) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GreySample:
-    """What an automatic window is computed from: pixels of one frame, in modality units.
+    """Pixels of one frame, in modality units, from which `window_of` computes an automatic window.
 
     Attributes:
         values: The values, without padding.
-        inner: Which of the values do not belong to a constant border.
-        limits: The values of the lowest and highest number that the stored bits can hold.
-        plain: Whether the stored values are plain 8-bit greys.
+        inner: Mask of `values`: True for pixels that do not belong to a constant border.
+        limits: The modality values of the lowest and highest possible stored value.
+        plain: Whether the stored values are 8-bit greys without rescale.
         whole: Whether the stored values are integers.
     """
 
@@ -94,7 +94,7 @@ class GreySample:
 
 
 def grey_sample(frame: Frame) -> GreySample:
-    """Return a sample of a grey frame's pixels."""
+    """Return evenly spaced pixels of a grey frame, from which its automatic window is computed."""
     # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
     kept = _drop_padding(frame, frame.stored[::step, ::step].reshape(-1))
@@ -111,13 +111,16 @@ def grey_sample(frame: Frame) -> GreySample:
 
 
 def has_own_scale(instance: Instance) -> bool:
-    """Return whether the frames of an image share a grey scale with no other image."""
+    """Return whether an image must be windowed by its own pixels, not by its whole series.
+
+    True for pictures, radiographs, and images of several frames.
+    """
     alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
     return alone or instance.frames > 1
 
 
 def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
-    """Return frames spread evenly over a series or an image, whose window is computed from them."""
+    """Return up to nine evenly spread (image, frame) pairs from which to compute a window."""
     count = source.frames if isinstance(source, Instance) else len(source.instances)
     places = sorted({round(step * (count - 1) / (_SAMPLES - 1)) for step in range(_SAMPLES)})
     if isinstance(source, Instance):
@@ -196,14 +199,14 @@ def _window_between(low: float, high: float) -> Window:
 
 
 def presets(modality: str) -> tuple[Window, ...]:
-    """Return the usual windows for CT; empty for other modalities, whose units are not fixed."""
+    """Return the usual windows for CT; () for other modalities, whose units are not fixed."""
     if modality.upper() != "CT":
         return ()
     return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
-    """Return the windows for the preset menu: the file's, an automatic one, the modality's."""
+    """Return the preset menu's windows: the file's, automatic, the modality's; () for colour."""
     if frame.is_color:
         return ()
     named: list[Window] = []
@@ -219,7 +222,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return the window that stands for `lut`, the VOI LUT at index `number` of a frame."""
+    """Return a window that selects VOI LUT `number` of a frame and spans the values it maps."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

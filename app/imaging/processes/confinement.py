@@ -1,10 +1,10 @@
 """The environment of child processes, and the confinement of decode workers on Linux.
 
-Every child of the program gets an environment of the listed variables only, none that holds a key.
-On Linux a decode worker moreover gives up its rights before it reads the first file: Landlock lets
-it write nothing and look into no other process; a seccomp filter refuses sockets, programs, new
-processes and signals. Both are left for ever, so a worker that a hostile file has taken over cannot
-get them back. `resources/privacy` has the tables.
+Every child of the program gets an environment of the listed variables only; no key is among them.
+On Linux a decode worker also gives up its rights before it reads the first file: Landlock keeps it
+from writing anything and from looking into other processes; a seccomp filter refuses sockets,
+programs, new processes and signals. Neither can be undone, so a worker that a hostile file has
+taken over cannot get its rights back. `resources/privacy` has the tables.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def _tables() -> dict[str, Any]:
 
 
 def child_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variables that a child process may know; none is a key, a token or a password."""
+    """Return the environment for a child process, made from `variables`.
+
+    No key, token or password is passed on. Modules are found where this process finds its own,
+    never in the current folder.
+    """
     passed, never = _tables()["passed"], _tables()["never passed"]
     chosen = {
         name: value
@@ -109,23 +113,23 @@ def landlock_version() -> int:
 
 
 def holds() -> bool:
-    """Return whether this system can confine decode workers."""
+    """Return whether this system can confine decode workers (Landlock and a known processor)."""
     return landlock_version() > 0 and platform.machine() in _tables()
 
 
 @cache
 def log_whether_confined() -> None:
-    """Log, once, if decode workers have all the user's rights here."""
+    """Log, once, that decode workers are not confined, if this system cannot confine them."""
     if not holds():
         _log.info("this system cannot confine decode workers: they have all the user's rights")
 
 
 def confine() -> None:
-    """Give up all rights that decoding needs not, for this thread and those that it starts.
+    """Give up all rights that decoding does not need, for this thread and those it starts.
 
-    Any file may still be read but those of /proc, where keys of other processes stand: a study's
-    files name others, and the user opens more at any time, while Landlock's rules can never be
-    widened.
+    All files stay readable, since a study's files name others and the user opens more at any time,
+    while Landlock's rules can never be widened. Only /proc is closed: it holds the keys of other
+    processes.
 
     Raises:
         OSError: The kernel refuses; some rights may be left.

@@ -1,4 +1,4 @@
-"""Futures of worker replies: shared between callers, converted, with errors that name the file."""
+"""Futures of worker replies: shared by callers, converted, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    `finish` drops the reference to the reply. Its callbacks refer to this object, and such a cycle
+    `finish` drops the reference to the reply, whose callbacks refer to this object: such a cycle
     would keep pixels in memory until a full garbage collection.
     """
 
@@ -83,7 +83,7 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a future for a reply converted by `convert`; cancelling it cancels the request."""
+    """Return a future for `convert(reply)`; cancelling the future cancels the request."""
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
@@ -93,7 +93,7 @@ def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]]
 def outcome_of(
     reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
 ) -> T | BaseException:
-    """Return a finished reply converted by `convert`, or its error with the file's name."""
+    """Return a finished reply converted by `convert`, or its error as a FileProblem for `path`."""
     outcome = _converted(reply, convert)
     return as_file_problem(outcome, path) if isinstance(outcome, BaseException) else outcome
 
@@ -111,7 +111,7 @@ def _converted(given: Future[S], convert: Callable[[S], T]) -> T | BaseException
 
 
 def as_file_problem(error: BaseException, path: Path) -> BaseException:
-    """Return a worker's error as a `FileProblem`; a cancellation is returned unchanged."""
+    """Return any error of a worker as a `FileProblem` for `path`; a cancellation unchanged."""
     if isinstance(error, FileProblem | Cancelled | CancelledError):
         return error
     if isinstance(error, WorkerDied):
@@ -136,7 +136,7 @@ def _code_lines(detail: str) -> str:
 
 
 def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
-    """Return a future for the converted result of `given`; cancelling it cancels `given`."""
+    """Return a future for `convert(result of given)`; cancelling it cancels `given` too."""
     pending = Pending[T](given, given.cancel)
     mine = pending.join()
     given.add_done_callback(lambda done: pending.finish(_converted(done, convert)))

@@ -68,7 +68,7 @@ def memory_bytes() -> int:
 
 
 def windows_memory() -> tuple[int, int]:
-    """Return the total and the free memory in bytes, on Windows; (0, 0) if it does not tell."""
+    """Return the total and the free memory in bytes, on Windows; (0, 0) if they are unknown."""
 
     class Status(ctypes.Structure):  # MEMORYSTATUSEX
         _fields_ = (

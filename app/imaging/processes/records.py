@@ -1,4 +1,4 @@
-"""Conversion of our frozen dataclasses to messages for `wire` and back."""
+"""Conversion of the app's frozen dataclasses to messages for `wire` and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap"
 
 
 def pack(value: Any) -> Any:
-    """Convert a dataclass of tuples, enums, paths and arrays to JSON values and arrays."""
+    """Convert a dataclass (of tuples, enums, paths, arrays, ...) to JSON values and arrays."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         message = {name: pack(getattr(value, name)) for name in _names(type(value))}
         if type(value).__name__ in _IN_UNIONS:

@@ -46,8 +46,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future for a request's reply.
 
-    A running request that is cancelled is not stopped before it has run for `UNWANTED_S`, since its
-    reply is usually near and worth keeping.
+    A cancelled request that is already running is stopped only after it has run for `UNWANTED_S`
+    seconds, since its reply is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -67,13 +67,13 @@ class Answer(Future[dict[str, Any]]):
         return True
 
     def want_again(self) -> bool:
-        """Undo the cancellation of a running request; return False if it is already stopping."""
+        """Undo the cancellation of a running request; return False if the request is stopping."""
         with self._lock:
             self._unwanted = False
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Return whether the request is unwanted; if so, `want_again` will fail from now on."""
+        """Return True if the request is unwanted; from then on `want_again` returns False."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up
@@ -81,7 +81,7 @@ class Answer(Future[dict[str, Any]]):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A queued or running call; while running, it also serves as the call's cancel token."""
+    """A queued or running call of a worker; also the cancel token of the running call."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Request:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the running call must be stopped."""
+        """True if the call must stop: cancelled, or unwanted after running for `UNWANTED_S`."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
         return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
@@ -108,7 +108,7 @@ class Request:
 
 
 class RequestQueue:
-    """Queued requests, ordered by priority and then age; not thread-safe by itself."""
+    """Queued requests, by priority and then by the time they were added; not thread-safe."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, Request] = {}
@@ -127,7 +127,7 @@ class RequestQueue:
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent; return whether that changed anything."""
+        """Make a queued request more urgent; return False if it is gone or already that urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False
@@ -138,7 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only requests with `Priority.VISIBLE` are considered.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail request
+        that has waited longer than `PATIENCE_S` gets every `TURN`th turn of the non-visible ones.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):
@@ -182,8 +183,8 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
-    If `stand_by` is given, one more worker is reserved for `Priority.VISIBLE`; it imports these
-    modules, and is started by the first such request or by `warm`. The next visible image then
+    If `stand_by` (module names) is given, one more worker imports these modules and is reserved for
+    `Priority.VISIBLE`; the first such request or `warm` starts it. The next visible image then
     finds a ready process even if all others are busy or hang. Threads are daemons and processes end
     with the app, so neither delays exit. The options are those of `Worker`.
     """
@@ -256,7 +257,7 @@ class WorkerPool:
                 self._wake(priority)
 
     def want_again(self, future: Future[dict[str, Any]]) -> bool:
-        """Keep a cancelled request for a new caller; return False if it is already stopping."""
+        """Keep a cancelled request for a new caller; return False if the request is stopping."""
         return isinstance(future, Answer) and future.want_again()
 
     def warm(self) -> None:

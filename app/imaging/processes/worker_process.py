@@ -64,7 +64,7 @@ class Call:
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message follows the process's name in a sentence: "crashed ...".
+    """The process is gone; the message follows its name, e.g. "crashed (memory fault)".
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.
@@ -241,7 +241,7 @@ def _log_unconfined() -> None:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process with exit code `code` ended, as words to follow its name."""
+    """Return how a process ended, to follow its name: e.g. "ended unexpectedly (code 1)"."""
     if code is None:
         return "stopped answering"
     if code < 0:

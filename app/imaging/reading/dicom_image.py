@@ -178,7 +178,7 @@ def _frame(
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """Return frame `index` (from 0) without its pixels, digest, overlays, shutter and time.
+    """Return frame `index` (from 0) with all fields but pixels, digest, overlays, shutter and time.
 
     `photometric` and `dtype` are those of its decoded pixels.
     """
@@ -202,7 +202,7 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return a frame's values, RGB if in colour, and its photometric interpretation as decoded."""
+    """Return a frame's values (in colour: RGB), and the photometric interpretation once decoded."""
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -259,10 +259,9 @@ def frame_time(header: Header) -> float | None:
 
 
 def frame_times(header: Header, frames: int) -> tuple[float, ...]:
-    """Return the time of each frame in ms from the first one, as given by FrameTimeVector.
+    """Return the time of each frame in ms after the first one, by FrameTimeVector; () if unusable.
 
-    The vector holds the increments, the first of which is 0 (PS3.3 C.7.6.5.1.2). Without a usable
-    vector the result is empty.
+    The vector holds the increments, the first of which is 0 (PS3.3 C.7.6.5.1.2).
     """
     steps = numbers(header.value("FrameTimeVector"))[1:]
     if frames < 2 or len(steps) != frames - 1 or not all(0 <= step < MAX_STEP_MS for step in steps):
@@ -271,7 +270,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return a frame's time in ms from the first of `frames` frames, or None if it is unknown."""
+    """Return a frame's time in ms since the first frame of a cine, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index
@@ -304,7 +303,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def vector_note(header: Header, index: int) -> str:
-    """Return e.g. "detector 2, phase 1" for frame `index` (from 0) of an NM image, or ""."""
+    """Return what NM frame `index` (from 0) shows, e.g. "detector 2, phase 1"; "" if not stated."""
     pointer = header.value("FrameIncrementPointer")
     tags: list[Any] = [pointer] if isinstance(pointer, int) else list(pointer or ())
     parts: list[str] = []
@@ -383,7 +382,7 @@ def _partial_to_rgb(ybr: Array, bits: int) -> Array:
 
 
 def icc_note(header: Header) -> str:
-    """Return a note that an ICC profile is not applied; "" if the file has none, or sRGB."""
+    """Return a note that an ICC profile is not applied; "" if there is none or it is sRGB."""
     profile: Any = header.value("ICCProfile")
     path = first_item(header.dataset, "OpticalPathSequence")
     if profile is None and path is not None:

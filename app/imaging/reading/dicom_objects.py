@@ -1,4 +1,4 @@
-"""Content of DICOM objects by SOP Class, and catalogue entries for objects that are not images."""
+"""The kind of content of DICOM objects by SOP Class, and catalogue entries for non-images."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def standard_name(uid: str) -> str:
 
 
 def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
-    """Return the content of an object with SOP Class `uid` ("" if the file states none).
+    """Return the kind of content of an object with SOP Class `uid` ("" if the file states none).
 
     `has_rows` says whether the object declares the size of an image. For the SOP Class of an image
     the content is IMAGE even if the pixels are missing, since the object is then a damaged image.
@@ -82,7 +82,7 @@ def is_image_class(uid: str) -> bool:
 
 
 def object_words(uid: str) -> str:
-    """Return a SOP Class's description for users, e.g. "Color palette: not displayable"."""
+    """Return the text for users on an undisplayable SOP Class: "RT Plan: not displayable"."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"
@@ -115,7 +115,7 @@ FRAME_READERS = {
 
 
 def content_of(header: Header) -> Content:
-    """Return the content of an object, according to its SOP Class and its pixels."""
+    """Return the kind of content of an object, according to its SOP Class and its pixels."""
     has_rows = "Rows" in header.dataset
     content = content_of_class(
         header.sop_class, has_pixels=header.pixels is not None, has_rows=has_rows
@@ -169,7 +169,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
 
 
 def references_of(header: Header) -> dict[str, None]:
-    """Return all SOP Instance UIDs that the object refers to, as keys, in file order."""
+    """Return all SOP Instance UIDs that the object refers to, as dictionary keys, in file order."""
     found: dict[str, None] = {}
     for uid in _referenced(header.dataset, 0):
         found[uid] = None
@@ -221,7 +221,7 @@ def _frame_of_reference(header: Header) -> str:
 
 
 def extent(header: Header) -> tuple[int, int, int]:
-    """Return the number of pages of an embedded PDF, and rows and columns of its first page."""
+    """Return (pages, rows, columns) of an embedded PDF; rows and columns are of its first page."""
     return pdf_extent(header.path, _document_bytes(header))
 
 

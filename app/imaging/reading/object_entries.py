@@ -21,14 +21,14 @@ Message = dict[str, Any]
 
 
 def layer_entry(payload: Message) -> Message:
-    """Return as "layer" the `Layer` that the object `payload["instance"]` draws over images."""
+    """Return as "layer" what the object `payload["instance"]` draws over images (a `Layer`)."""
     from app.imaging.objects.layer_reading import read_layer
 
     return {"layer": pack(read_layer(_opened(payload, "instance")))}
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" the label volume `payload["instance"]`, laid over a series' images."""
+    """Return as "layer" the labels of `payload["instance"]` over the series of "over"."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])
@@ -36,7 +36,7 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return as "frame" the labels of a label volume in a plane of `payload["shape"]` pixels."""
+    """Return as "frame" the labels in the plane `payload["plane"]` of "shape" (rows, columns)."""
     from app.imaging.objects.label_volumes import read_labels_frame
     from app.imaging.objects.layer_targets import PixelGrid
 

@@ -1,4 +1,4 @@
-"""Choice of the reader of a file by its content. Runs in a worker process.
+"""Choice of the module that reads a file, by the file's content. Runs in a worker process.
 
 A reader is a module with `read_instances(path)`, `read_frame(path, part, index)` and
 `read_rows(path)` (for the attributes' panel). `READERS` names the reader of each kind of file.

@@ -127,7 +127,7 @@ def plain_entry(payload: Message) -> Message:
 
 
 def frames_entry(payload: Message) -> Message:
-    """Decode the pixels of slices.
+    """Decode slices and return their pixels.
 
     Args:
         payload: "slices": [path, size, time (ns), part, frame, kind] for each slice.

@@ -1,8 +1,8 @@
 """Listing of the files behind opened folders, zip archives and DICOMDIRs. Runs in a worker process.
 
-A file that is not listed becomes a `Problem` with its reason. Only files of operating systems
-(`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files) are skipped silently, and a DICOMDIR inside a
-folder, whose images are listed anyway.
+A file that is not listed becomes a `Problem` with its reason. Two kinds of file are skipped
+silently: those of operating systems (`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files), and a
+DICOMDIR inside a folder, as the images that it names are listed anyway.
 
 A folder may hold 100,000 files on a slow network drive, so it is listed in short steps, and headers
 are read meanwhile.
@@ -172,7 +172,7 @@ Sequence."""
 
 @dataclass(slots=True)
 class Listing:
-    """The files found in one step of listing the opened paths; a root is the index of such a path.
+    """The files found in one step of listing; a root is the index of one of the opened paths.
 
     Attributes:
         files: (root, folder or archive, names below it), in order.
@@ -263,7 +263,7 @@ def _others_mark(found: Listing) -> str:
 
 
 def step(todo: Tasks, seconds: float = STEP_S) -> Listing:
-    """Do the listing tasks in `todo` for about `seconds`, at least one; return the result."""
+    """Do listing tasks of `todo` for about `seconds`, at least one; return what was found."""
     found = Listing(todo=list(todo))
     deadline = time.monotonic() + seconds
     while found.todo:
@@ -408,7 +408,7 @@ _KINDS = {"path": _path, "folder": _folder, "zip": _zip}
 
 
 def leads_out(link: Path, depth: int) -> bool:
-    """Return whether a link `depth` folders below the opened folder points outside that folder."""
+    """Return whether a link points outside the opened folder, which is `depth` levels above it."""
     opened = link.parents[depth] if depth < len(link.parents) else link.parent
     try:
         return not link.resolve().is_relative_to(opened.resolve())
@@ -417,7 +417,7 @@ def leads_out(link: Path, depth: int) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Return whether a file name is that of a hidden file or of an operating system's own file."""
+    """Return whether a file name is hidden (starts with a dot) or that of an operating system."""
     return name.startswith(".") or name.lower() in _JUNK
 
 

@@ -25,17 +25,17 @@ root is the index of the opened path."""
 
 
 def listing_tasks(paths: Sequence[Path]) -> Tasks:
-    """Return the first tasks for listing the files in the opened paths: one for each path."""
+    """Return the first listing tasks: one for each opened path."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return a problem for each path that gave nothing; `fruitful` has the others' indices."""
+    """Return a problem for each path without images; `fruitful` has the indices of the others."""
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return whether `seconds` are too long for reading the times of `files` files."""
+    """Return True if a drive is slow: reading `files` files took `seconds` (`FILES_PER_S`)."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 

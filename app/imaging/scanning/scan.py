@@ -4,11 +4,11 @@ Listing and reading overlap, and growing studies are reported, so the first one 
 before a large folder is done. A file that kills its worker is found by reading the files of its
 batch one by one.
 
-The index makes a folder open at once the second time: a folder in the user's own cache with one
-file for each set of opened paths, which holds the whole result of opening them (`Snapshot`) for as
-long as nothing behind them changes. It holds headers, patients' names included, never pixels; only
-this user may read it, and SIGHTLINE_NO_INDEX=1 keeps it from being used. It is a cache: every
-failure is logged and the scan goes on without it; a damaged file is deleted.
+The index lets a folder open at once the second time. It is a folder in the user's own cache with
+one file for each set of opened paths, which holds the whole result of opening them (`Snapshot`).
+The result is used as long as none of the files has changed. It has headers, patients' names
+included, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
+index fails, the failure is logged and the scan goes on without it; a damaged file is deleted.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class FolderState:
         self._sure = False
 
     def as_read(self) -> bool:
-        """Return whether the current files are exactly those that were read, unchanged."""
+        """Return True if the files now are exactly the ones that the scan read, all unchanged."""
         return (
             self._sure
             and self._walk()
@@ -106,7 +106,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes if any file changes; "" if it takes too long to compute."""
+        """Return a text that changes when any file changes; "" if computing it takes too long."""
         if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"
@@ -517,7 +517,7 @@ def _logged() -> Generator[None]:
 
 @lru_cache(maxsize=1)
 def reader_version() -> str:
-    """Return a text that changes with the app's or pydicom's version or code in app/imaging."""
+    """Return a text that changes with the app version, the code in app/imaging, or pydicom."""
     digest = hashlib.sha256()
     sources = sorted(Path(__file__).parent.parent.rglob("*.py"))
     if not sources:  # a frozen app has no sources, and is replaced as a whole

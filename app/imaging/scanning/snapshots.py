@@ -1,4 +1,4 @@
-"""Results of scans as bytes for the index, restored without making all instances."""
+"""Scan results as bytes for the index; restoring one does not create all instances at once."""
 
 from __future__ import annotations
 

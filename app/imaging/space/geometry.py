@@ -70,7 +70,7 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
 
 
 def pixel_mm(frame: Frame, box: Box) -> tuple[float, float, SpacingSource] | None:
-    """Return width and height of the pixels in a box, in mm, and the source; None if unknown.
+    """Return the (width, height) in mm of the pixels in a box, and their source; None if unknown.
 
     In an image with regions the whole box must lie in one of them, whose axes are in mm.
     """
@@ -161,7 +161,7 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
 
 
 def is_quadruped(orientation: Orientation) -> bool:
-    """Return whether an orientation uses the letters for quadrupeds."""
+    """Return whether an orientation has letters of quadrupeds (Le, V, Cr, ...), not L, P, H etc."""
     return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 

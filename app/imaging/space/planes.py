@@ -46,14 +46,14 @@ class FramePlane:
 
     @property
     def normal(self) -> XYZ:
-        """Unit normal: the cross product of row and column."""
+        """Unit normal of the plane: the cross product of `row` and `column`."""
         (a, b, c), (d, e, f) = self.row, self.column
         x, y, z = b * f - c * e, c * d - a * f, a * e - b * d
         size = math.sqrt(x * x + y * y + z * z)
         return x / size, y / size, z / size
 
     def point(self, x: float, y: float) -> XYZ:
-        """Return the patient coordinates of a pixel (equation C.7.6.2.1-1)."""
+        """Return the patient coordinates (mm, LPS) of pixel (x, y) by equation C.7.6.2.1-1."""
         right, down = x * self.spacing[1], y * self.spacing[0]
         p, q, r = (
             o + u * right + v * down
@@ -126,7 +126,7 @@ def is_rotation(cosines: tuple[float, ...]) -> bool:
 
 
 def is_position(position: tuple[float, ...]) -> bool:
-    """Return whether the numbers are a plausible Image Position (Patient)."""
+    """Return whether `position` has three coordinates of at most `MAX_POSITION_MM` in size."""
     return len(position) == 3 and all(abs(part) <= MAX_POSITION_MM for part in position)
 
 
@@ -190,7 +190,7 @@ def _pixel_spacing(text: str) -> tuple[float, float]:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers in a multi-valued attribute; () if any part is not a finite number."""
+    """Return the backslash-separated numbers in a text; () if any part is not a finite number."""
     try:
         values = tuple(float(part) for part in text.split("\\"))
     except ValueError:

@@ -19,7 +19,7 @@ SCHEMES = frozenset({"SCT", "SRT", "SNM3", "99SDM"})
 
 
 class Course(StrEnum):
-    """Direction of the X-rays through the body, as far as it matters for what an image shows."""
+    """The direction in which the X-rays passed through the body: PA, AP, lateral, ..."""
 
     PA = "PA"
     AP = "AP"
@@ -32,7 +32,7 @@ class Course(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A radiographic view: its name, and the direction of the X-rays through the body."""
+    """A radiographic view: its name (`words`), and the direction of the rays through the body."""
 
     words: str
     course: Course
@@ -62,7 +62,7 @@ def projection_for_code(code: str) -> Projection | None:
 
 
 def projection_name(instance: Instance) -> str:
-    """Return the view's name for display: the file's View Position, else the view code's name."""
+    """Return the view for display: View Position, else the name of the view code, else ""."""
     # The file's own term is what the user finds elsewhere, so it is shown unchanged.
     said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:

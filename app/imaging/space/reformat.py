@@ -1,10 +1,10 @@
 """Axial, coronal and sagittal sections through a volume, as frames of an instance.
 
-A section is a plane of voxels as they are: nothing is resampled, and anisotropic pixels keep
-their true shape (`Spacing.aspect`). Each plane takes the axis of the volume nearest to it, so
-that sections of an oblique stack are oblique, and say so. Radiological convention: the patient's
-right is on the left of axial and coronal sections, the front on the left of sagittal ones and at
-the top of axial ones, the head at the top of the others.
+A section consists of the voxels themselves: nothing is resampled, and anisotropic pixels keep
+their true shape (`Spacing.aspect`). Sections lie along the axes of the volume that fit the
+anatomical plane best, so those of an oblique stack are oblique, and a note says so. Radiological
+convention: the patient's right is on the left of axial and coronal sections, the front on the left
+of sagittal ones and at the top of axial ones, the head at the top of the others.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SectionAxes:
         across: Voxel axis (0 = i, 1 = j, 2 = k) from one section to the next.
         right: Voxel axis along which the column number changes.
         down: Voxel axis along which the row number changes.
-        signs: Whether (across, right, down) run with (1) or against (-1) the voxel index.
+        signs: For (across, right, down): 1 if it runs with the voxel index, -1 if against it.
         degrees: Angle between the normals of the anatomical plane and of the sections.
     """
 
@@ -99,7 +99,7 @@ class SectionCut:
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return the geometry of section `index` along `cut` in a grid of `counts` (i, j, k) voxels."""
+    """Return the voxel plane of section `index` (from 0) through `counts` voxels (i, j, k)."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
@@ -183,7 +183,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
 def section_steps(
     affine: Floats, cut: SectionAxes, counts: tuple[int, ...], index: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return where the first pixel of a section lies, and its steps, in mm (patient LPS).
+    """Return a section's first pixel centre, column step and row step, in mm (patient LPS).
 
     The steps lead from one column to the next, and from one row to the next. `affine` and `counts`
     (i, j, k) are those of the volume.
@@ -198,14 +198,14 @@ def section_steps(
 
 
 def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
-    """Return the section in `plane` nearest to a point (x, y, z) in the patient (mm, LPS)."""
+    """Return the number (from 0) of the section in `plane` nearest to a point (mm, LPS)."""
     cut = section_axes(volume, plane)
     at, last = _voxel_at(volume, cut.across, point)
     return at if cut.signs[0] > 0 else last - at
 
 
 def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> int | None:
-    """Return the frame of `source` nearest to a point; None if its frames' places are unknown."""
+    """Return the frame (from 0) of `source` nearest to a point (mm, LPS); None if unknown."""
     if volume is not None and volume.slices:
         return volume.slices[_voxel_at(volume, 2, point)[0]]
     stack = stack_geometry(source) if isinstance(source, Instance) else None

@@ -54,7 +54,7 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return an image's regions, most specific first, and ""; or () and why they are unusable.
+    """Return an image's regions, most specific first, and "" or the reason why they are refused.
 
     Regions that extend beyond the image were drawn when it had another size. If the image has been
     cropped since, their scale is still valid; if it has been scaled down, lengths in mm would be
@@ -112,7 +112,7 @@ def contains(region: Region, point: XY) -> bool:
 
 
 def region_at(regions: Sequence[Region], point: XY) -> Region | None:
-    """Return the region whose scale applies at a point, or None if there is none."""
+    """Return the first region (the most specific) that contains a point, or None if none does."""
     return next((region for region in regions if contains(region, point)), None)
 
 
@@ -133,7 +133,7 @@ def common_region(regions: Sequence[Region], points: Sequence[XY]) -> Region | N
 
 
 def same_scale(first: Region, second: Region) -> bool:
-    """Return whether two regions have the same units per pixel."""
+    """Return whether two regions have equal units per pixel along both axes."""
     return (
         (first.x_units, first.y_units) == (second.x_units, second.y_units)
         and math.isclose(abs(first.dx), abs(second.dx), rel_tol=_SAME_SCALE)
@@ -282,7 +282,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return a non-DICOM file's spacing; unknown if a value is 0 (not given) or impossible."""
+    """Return a non-DICOM file's spacing; unknown, with a note, if a value is 0 or impossible."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")

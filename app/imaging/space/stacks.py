@@ -70,13 +70,13 @@ class Stack:
 
     @property
     def shear(self) -> float:
-        """In-plane shift per mm along the normal, in mm: the tangent of the gantry tilt."""
+        """Tangent of the gantry tilt: mm of in-plane shift per mm along the normal."""
         sideways = self.aside[-1] * np.array(self.plane.spacing[::-1])
         return float(np.linalg.norm(sideways) / self.along[-1])
 
     @property
     def straight(self) -> bool:
-        """Whether the slices are aligned along their normal, with no in-plane shift."""
+        """Whether the slices follow each other straight along the normal (within tolerance)."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()
@@ -135,7 +135,7 @@ class StackGeometry:
 
 
 def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
-    """Sort images of one size into a stack.
+    """Return parallel images of one size as a `Stack`, sorted along their normal.
 
     Raises:
         NotAStackError: There are fewer than two images, they are not parallel, their spacing or
@@ -174,10 +174,9 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return the index of the first image at each position.
+    """Return the index of the first image at each position, for an object with phases or segments.
 
-    Frames of an object with phases or segments repeat their positions. The indices of all images
-    are returned if the positions differ in their number of images.
+    If some positions have more images than others, the indices of all images are returned.
     """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
@@ -241,7 +240,7 @@ def volume_geometry(stack: Stack) -> StackGeometry:
 
 
 def series_stack(instances: Sequence[Instance]) -> Stack:
-    """Sort single-frame images into a stack, using only their header attributes.
+    """Return single-frame images as a `Stack`, sorted by their header attributes only.
 
     Raises:
         NotAStackError: The images do not form a stack.
@@ -305,7 +304,7 @@ def _parse_geometry(text: str) -> StackGeometry | None:
 def stack_warnings(
     stack: Stack, *, descending: bool = False, tilt: str = "", thickness: float | None = None
 ) -> tuple[str, ...]:
-    """Return warnings about a stack's geometry.
+    """Return warnings for the user on uneven, overlapping or shifted slices; () if there are none.
 
     Args:
         stack: The stack.

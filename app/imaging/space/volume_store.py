@@ -2,7 +2,7 @@
 
 For uncompressed slices the workers only parse headers, many in a request; the pixels are read
 here straight into the voxels. Other slices are decoded by the workers, few in a request, so that
-an image that the user looks at meanwhile waits for one of them at most.
+an image that the user asks for meanwhile waits for at most one such request.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 def slice_answers(
     slices: Sequence[Slice], message: Message
 ) -> list[tuple[Frame, PlainLayout | NDArray[Any]] | None]:
-    """Return a worker's answers, one for each slice; None for a slice that must be decoded.
+    """Return (frame without pixels, pixels or `PlainLayout`) per slice; None if not decoded yet.
 
-    An answer is the slice's description without pixels, and its stored values or where they lie.
+    A `PlainLayout` says where in its file the slice's stored values lie.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
@@ -174,7 +174,7 @@ class SliceGathering:
             raise Cancelled
 
     def run(self) -> None:
-        """Fetch all slices.
+        """Fetch all slices and hand them to the assembly.
 
         Raises:
             FileProblem: A slice cannot be read, or does not fit the volume.
@@ -360,8 +360,8 @@ class VolumeStore:
         """Return the volume of a series of single images, or of one multi-frame instance.
 
         `cancel` cancels this request; the work continues if another caller waits for its result.
-        `progress` is called on a thread of the store with the number of slices done and the total;
-        not if the same volume is already being made for another request.
+        `progress` is called on a thread of the store with the number of slices done and the total.
+        It is not called if the volume is already being made for another request.
         """
         key = _key(source)
         with self._lock:
@@ -402,7 +402,7 @@ class VolumeStore:
         return mapped_future(self.volume(source, cancel), made)
 
     def section(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return a frame of an instance from `reformat`; the future may fail with `FileProblem`."""
+        """Return frame `index` (from 0) of an instance of `reformat`; may fail with FileProblem."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:
@@ -423,7 +423,7 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return a volume's slices and the geometry of a section; None if it was resampled.
+        """Return the slices of a section's volume and the section's geometry; None if resampled.
 
         A slice is a message of image and frame; the image has only the attributes that identify
         patient and frame of reference.
@@ -435,7 +435,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
-        """Return where a section lies: see `section_steps`. None if its volume is not open."""
+        """Return `section_steps` (mm, LPS) of section `index`; None if its volume is not open."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

@@ -1,9 +1,10 @@
 """Assemble a volume from the frames of a stack.
 
-A regular stack keeps its voxels. Uneven slices are resampled linearly along the normal, sheared
-ones (a tilted gantry) are shifted back by fractions of a pixel, and the volume says so; nothing
-is extrapolated. Images that form no stack are refused. Uncompressed slices are read straight from
-their files, not mapped: a mapped file that is truncated or removed would end the process.
+A regular stack keeps its voxels. Uneven slices are resampled linearly along the normal, and sheared
+ones (a tilted gantry) are shifted back by fractions of a pixel, with a warning in the volume;
+nothing is extrapolated. Images that form no stack are refused. Uncompressed slices are read
+straight from their files, not mapped: a mapped file that is truncated or removed would end the
+process.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame number `place` with the pixels `stored`, by default the frame's; see `room`."""
+        """Add frame number `place`, with pixels `stored` (default: the frame's own); see `room`."""
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 

@@ -1,7 +1,7 @@
 """Grouping of instances into studies and series in display order; nothing is dropped silently.
 
-The result does not depend on the order in which files were found. Grouping is linear in the
-number of instances but for sorting; `Catalogue` groups again only the studies that have grown.
+The result does not depend on the order in which files were found. Grouping takes linear time except
+for sorting; `Catalogue` groups again only the studies that have grown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Identity:
 
     @property
     def digest(self) -> str:
-        """A hash that distinguishes identities without revealing them."""
+        """A short hash (12 hex digits) that tells identities apart without revealing them."""
         return hashlib.sha256(repr(self).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -80,7 +80,7 @@ def _identity(patient_id: str, issuer: str, birth: str, name: str) -> Identity:
 
 
 def identity_of_study(study: Study) -> Identity:
-    """Return a study's patient identity, from the series that gives the most fields."""
+    """Return a study's patient identity, taken from the series that states the most fields."""
     said = {_said_of_the_patient(one.instances[0]) for one in study.series}
     identities = [_identity(*one) for one in said]
     return min(identities, key=lambda one: (-one.filled, one))
@@ -99,7 +99,7 @@ def _words(group: str) -> tuple[str, ...]:
 
 
 def conflict(first: Identity, second: Identity) -> bool:
-    """Return whether two identities contradict each other in some field."""
+    """Return whether two identities contradict each other in a field that both have."""
     pairs = (
         (first.patient_id, second.patient_id),
         (first.issuer, second.issuer),
@@ -166,8 +166,8 @@ def group(
 ) -> ScanResult:
     """Group instances, in any order, into studies and series in display order.
 
-    Studies are listed in the order of the opened paths, then by file name. Problems of duplicate
-    images and folders without images are added.
+    Studies are listed in the order of the opened paths, then by file name. A `Problem` is added for
+    duplicate images and, if there are no studies at all, for each opened folder.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -178,7 +178,7 @@ def group(
 class StudyGroup:
     """The studies that share one Study Instance UID: one for each patient, usually one.
 
-    `problems` tell of copies that were left out; `first` is the path that sorts first.
+    `problems` report copies that were left out; `first` is the file path that sorts first.
     """
 
     studies: tuple[Study, ...]
@@ -195,7 +195,7 @@ class Catalogue:
         self._unseen: dict[str, None] = {}
 
     def add(self, instances: Iterable[Instance]) -> None:
-        """Add instances."""
+        """Add instances, which the next `changed` or `result` groups into studies."""
         for instance in instances:
             uid = study_uid(instance)
             self._instances[uid].append(instance)
@@ -208,7 +208,7 @@ class Catalogue:
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
     def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
-        """Return all studies and all problems."""
+        """Return all studies, `problems`, and the problems found in grouping (duplicates, ...)."""
         collected = list(problems)
         studies = self._studies(paths)
         for uid in sorted(self._built):
@@ -234,7 +234,7 @@ def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int
 
 
 def study_uid(instance: Instance) -> str:
-    """Return the Study Instance UID; if missing, one made from folder, patient and date."""
+    """Return the Study Instance UID; if missing, a UID made from folder, patient and date."""
     uid = instance.get("StudyInstanceUID")
     if uid:
         return uid
@@ -333,7 +333,7 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
-    """Return the studies, with a warning on each whose Patient ID another patient has too.
+    """Return the studies; one whose Patient ID belongs to another patient too gets a warning.
 
     Several patients within one study are reported by `build_study`, since their IDs may differ.
     Warnings added by earlier calls are updated or removed.

@@ -31,7 +31,10 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping of keys to texts; instances share `places`: key -> place in `texts`."""
+    """A read-only mapping of attribute keywords to texts, made to take little memory.
+
+    The text of `key` is `texts[places[key]]`; instances with the same keys share one `places`.
+    """
 
     __slots__ = ("_places", "_texts")
 
@@ -288,7 +291,7 @@ def marks_of(instances: Sequence[Instance]) -> Marks:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return those in the series `opened` that share a SOP Instance UID with one of `instances`.
+    """Return the instances in the series `opened` that have a SOP Instance UID of `instances`.
 
     Of stored instances, only the returned ones are created as objects.
     """
@@ -318,7 +321,7 @@ def frame_count(instances: Sequence[Instance]) -> int:
 
 
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
-    """Return the running total of frames at the end of each instance in a series.
+    """Return a running total: the number of frames up to and including each instance in a series.
 
     Stored instances are not created if each has a single frame.
     """

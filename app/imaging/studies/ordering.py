@@ -1,4 +1,4 @@
-"""Display order of a series' instances, and the reason for it; never the order of the files."""
+"""Order in which a series is displayed, and the reason for it; never the order of the files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str,
 
 
 def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
-    """Return instances sorted by `tie_break`; names are read only if numbers are repeated."""
+    """Return instances sorted by `tie_break`; names are compared only if numbers repeat."""
     numbers = {one.number for one in instances}
     if len(numbers) == len(instances):
         return sorted(instances, key=_number_or_zero)

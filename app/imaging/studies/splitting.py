@@ -42,7 +42,7 @@ class Part:
 
 
 def split(instances: Sequence[Instance]) -> list[Part]:
-    """Split a series into parts; the result does not depend on the order of the instances."""
+    """Split the instances of a series into parts; their given order does not matter."""
     if len(instances) == 1:
         return [Part(tuple(instances))]
     start = by_tie_break(instances)
@@ -175,7 +175,7 @@ def _direction_names(planes: dict[Hashable, FramePlane]) -> dict[Hashable, str]:
 
 
 def plane_name(plane: FramePlane) -> str:
-    """Return the anatomical plane nearest to an image's plane."""
+    """Return "axial", "coronal" or "sagittal", whichever is nearest to an image's plane."""
     sizes = [abs(part) for part in plane.normal]
     return ("sagittal", "coronal", "axial")[sizes.index(max(sizes))]
 
@@ -218,7 +218,7 @@ def _by_acquisition(part: Part) -> list[Part]:
 
 
 def all_in_place(instances: Sequence[Instance]) -> bool:
-    """Return whether all images lie at one position and each has its own time or setting."""
+    """Return whether all images share one position and each has a different time or setting."""
     planes = [instance_place(one) for one in instances]
     if None in planes or max(_levels(instances)) > 0:
         return False

@@ -1,1 +1,1 @@
-"""The audit window."""
+"""The audit window, which lists, verifies and saves the audit log."""

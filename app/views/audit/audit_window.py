@@ -1,4 +1,4 @@
-"""The audit window: the log's lines, filtered, verified and saved; and the record of copies."""
+"""The audit window, which filters, verifies and saves the audit log; and a recorder of copies."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _color(row: Row, column: int, problem: str) -> QColor | None:
 
 
 def local_time(text: str) -> str:
-    """Return an ISO 8601 time as text in the local time zone, e.g. "2026-01-31 14:05:09"."""
+    """Return an ISO 8601 time as local "2026-01-31 14:05:09"; cut other text to 19 characters."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
     except ValueError:
@@ -214,10 +214,10 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[Path] = ()) -> None:
-    """Write rows to a file, the oldest first: unchanged if its suffix is `.jsonl`, else as CSV.
+    """Write rows to a file, the oldest first: as in the log if its suffix is `.jsonl`, else as CSV.
 
     Raises:
-        FileProblem: The file or the audit log cannot be written; it never replaces `opened` files.
+        FileProblem: The file or the audit log cannot be written, or `path` is one of `opened`.
     """
     oldest_first = rows[::-1]
     if path.suffix.lower() == ".jsonl":
@@ -267,7 +267,7 @@ _SHEET = f"""
 
 
 class AuditWindow(QDialog):
-    """The window that lists the audit log, newest line first, reading it on a thread."""
+    """The window that lists the audit log, newest line first; a background thread reads the log."""
 
     def __init__(
         self,
@@ -500,7 +500,7 @@ class AuditWindow(QDialog):
 def show_audit(
     log: AuditLog, window: QWidget, opened: Callable[[], Sequence[Path]] = tuple
 ) -> AuditWindow:
-    """Open the audit window above the active modal dialog if there is one, else above `window`."""
+    """Open and return the audit window; an export never replaces the files that `opened` lists."""
     dialog = AuditWindow(log, QApplication.activeModalWidget() or window, opened)
     dialog.show()
     return dialog
@@ -523,7 +523,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Calls `note` when the program copies text or a picture; `note` must return at once."""
+    """Calls `note` to log that the program copied text or a picture; `note` must return at once."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

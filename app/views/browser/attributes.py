@@ -1,4 +1,4 @@
-"""The attributes of the shown file in a searchable table, as plain text."""
+"""The panel with a searchable table of the shown file's attributes, as plain text."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class AttributesPanel(QWidget):
         return table
 
     def close_models(self) -> None:
-        """Stop the search timer."""
+        """Stop the search timer, so that it does not fire after the window has closed."""
         self._timer.stop()
 
     def showEvent(self, event: object) -> None:

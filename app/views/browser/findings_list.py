@@ -235,7 +235,7 @@ class FindingsList(QWidget):
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings as one undoable step; of labels, all of their volume."""
+        """Delete findings as one undoable step; a label's id deletes its whole label volume."""
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids:
@@ -293,7 +293,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading that names the tool that made the findings below it."""
+    """A heading above the findings of one maker; `note` says who made them if no AI did."""
 
     maker: str
     ids: tuple[str, ...]
@@ -304,7 +304,10 @@ class MakerRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """A row that shows one finding."""
+    """A row that shows one finding; `here` is True if it belongs to the shown image.
+
+    `frame` is its frame in the shown image, from 1 (0: none); `tint`, a label's #rrggbb colour.
+    """
 
     annotation: Annotation
     here: bool  # it belongs to the image that is shown
@@ -366,7 +369,7 @@ class FindingsModel(QAbstractListModel):
         self.refresh()
 
     def close(self) -> None:
-        """Stop the timer."""
+        """Stop the timer that updates the rows after a change."""
         self._soon.stop()
 
     def refresh(self) -> None:
@@ -432,7 +435,7 @@ class FindingsModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def row(self, index: Index) -> Row:
-        """Return the row for a model index."""
+        """Return the heading or finding row at a model index."""
         return self._rows[index.row()]
 
     def index_of(self, finding_id: str) -> QModelIndex:

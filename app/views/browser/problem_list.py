@@ -1,4 +1,4 @@
-"""Files that could not be opened, grouped by reason."""
+"""The list of files that could not be opened, grouped by reason."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
 
 
 def problems_text(problems: Sequence[Problem]) -> str:
-    """Return a text that counts the files that could not be opened and the remarks on files."""
+    """Return e.g. "2 files could not be opened, 1 warning"; "" if there are no problems."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []

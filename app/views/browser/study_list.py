@@ -164,7 +164,7 @@ class StudyList(QWidget):
         return row.first if isinstance(row, SeriesRow) else None
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further on; series drawn over other images do not count."""
+        """Show the series `steps` further down, if any; skips series drawn over other images."""
         model = self.model
         places = [
             number
@@ -290,7 +290,7 @@ class StudyModel(QAbstractListModel):
             self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
 
     def row(self, index: Index) -> Row:
-        """Return the row for a model index."""
+        """Return the study, warning or series row at a model index."""
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:

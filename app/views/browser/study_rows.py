@@ -20,7 +20,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The row with a study's heading."""
+    """The heading row of a study in the study list."""
 
     study: Study
 
@@ -31,7 +31,7 @@ class StudyRow:
 
     @cached_property
     def patient(self) -> str:
-        """The patient's name, or the study's title for files without patient data."""
+        """The patient's name or "Unknown patient"; the title if the files have no patient data."""
         named = wording.person_name(self.study.patient)
         return named or (wording.one_line(self.study.title) if self.is_plain else "Unknown patient")
 
@@ -44,7 +44,7 @@ class StudyRow:
 
     @cached_property
     def detail(self) -> str:
-        """Patient ID and study date."""
+        """Patient ID and study date, or a remark that the file has no patient data."""
         if self.is_plain:
             return "No patient data in the file"
         ident = wording.one_line(self.study.patient_id)
@@ -53,19 +53,19 @@ class StudyRow:
 
     @cached_property
     def title(self) -> str:
-        """The study's title."""
+        """The study's title; "" if `is_plain`, since `patient` then shows it."""
         return "" if self.is_plain else wording.one_line(self.study.title)
 
     @property
     def tip(self) -> str:
-        """The tooltip."""
+        """The tooltip, one fact per line: patient, title, details and warnings."""
         lines = (self.patient, self.title, self.detail, *_marked(self.study.warnings))
         return "\n".join(line for line in lines if line)
 
 
 @dataclass(frozen=True)
 class WarningRow:
-    """The row with a study's warnings, below the heading."""
+    """The row below a study's heading that shows its warnings."""
 
     study: Study
 
@@ -88,7 +88,7 @@ class WarningRow:
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """The row for a series, below its study."""
+    """A row of the study list that shows one series, below its study's heading."""
 
     study: Study
     series: Series
@@ -100,7 +100,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """The description, or body part and view; for a split series, also the name of the part."""
+        """The description, or body part and view, or number; and the part of a split series."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -116,7 +116,7 @@ class SeriesRow:
 
     @cached_property
     def detail(self) -> str:
-        """Modality and number of images."""
+        """Modality and number of images, after a mark if the images are synthetic."""
         modality = wording.one_line(self.series.modality)
         made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
@@ -128,7 +128,7 @@ class SeriesRow:
 
     @property
     def displayable(self) -> bool:
-        """Whether the series can be shown."""
+        """Whether the series has content that the program can show."""
         return self.series.content is not Content.OTHER
 
     @property
@@ -138,13 +138,13 @@ class SeriesRow:
 
     @property
     def middle(self) -> Instance | None:
-        """The middle instance or None, for the thumbnail: a stack's ends are mostly empty."""
+        """The middle instance or None; used as thumbnail, since a stack's ends are mostly empty."""
         instances = self.series.instances
         return instances[len(instances) // 2] if instances else None
 
     @property
     def tip(self) -> str:
-        """The tooltip: name, amount, order, warnings."""
+        """The tooltip, one fact per line: title, details, number, sort order and warnings."""
         series, first = self.series, self.first
         number = f"Series {series.number}" if series.number else ""
         order = f"Sorted by {wording.one_line(series.order)}" if series.order else ""

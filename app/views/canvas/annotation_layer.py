@@ -57,7 +57,7 @@ class AnnotationLayer(QObject):
         annotations.selection_changed.connect(lambda _id: self._restyle())
 
     def close(self) -> None:
-        """Stop building shapes."""
+        """Stop building the shapes of findings."""
         self._pause.stop()
 
     @property
@@ -87,7 +87,7 @@ class AnnotationLayer(QObject):
 
     @property
     def legend(self) -> heatmap_legend.Legend | None:
-        """The legend of the visible heatmap, or None."""
+        """The legend of the visible heatmap; None if no heatmap is visible."""
         if not self.heat_strength:
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
@@ -186,12 +186,12 @@ class AnnotationLayer(QObject):
     # Labels, selection and hover
 
     def move_label(self, finding_id: str, offset: QPointF) -> None:
-        """Place a finding's label: its centre as seen from its anchor (px of the view)."""
+        """Move a finding's label; `offset` is from its anchor to its centre (px of the view)."""
         self._offsets[finding_id] = offset
         self.changed.emit()
 
     def hit(self, at: QPointF) -> str:
-        """Return the id of the finding at an image point, or ""; lines come before masks."""
+        """Return the id of the finding near an image point, lines before masks; "" if none is."""
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():
@@ -224,10 +224,10 @@ class AnnotationLayer(QObject):
         return FindingStyle(tint, strong, handles=handles, strength=strength)
 
     def has_handles(self, finding: Finding) -> bool:
-        """Return whether a finding's points can be moved.
+        """Return whether the user can move a finding's points now.
 
-        A tool's finding must be selected first, so that a drag for the window, begun near it by
-        chance, does not change it.
+        A tool's finding must be selected first. Otherwise a drag that is meant to change the window
+        could move a point by accident.
         """
         mine = drawing.by_hand(finding) or finding.id == self._annotations.selected
         return mine and bool(drawing.points_of(finding))
@@ -240,7 +240,7 @@ class AnnotationLayer(QObject):
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """Return the visible findings' label chips: highlighted ones first, then those of lines."""
+        """Return the label chips of visible findings: highlighted first, then those of lines."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape, style = item.outline, item.style

@@ -310,7 +310,7 @@ class Canvas(ImageView):
         self.model.set_display(self.model.display.turned(quarters))
 
     def turn_or_resize(self, way: int) -> None:
-        """Make the brush larger (1) or smaller (-1); without a brush, rotate the view."""
+        """Make the brush larger (1) or smaller (-1); without a brush, rotate by a quarter turn."""
         if self._brushing:
             self._resize_brush(way)
         else:
@@ -325,7 +325,7 @@ class Canvas(ImageView):
         self._show_cursor(None)
 
     def reset(self) -> None:
-        """Fit the image; set window, inversion and turn as the file or presentation state says."""
+        """Fit the image; take window, inversion and turn from the file or presentation state."""
         self.model.reset_display()
         self.fit()
 

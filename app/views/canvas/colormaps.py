@@ -22,7 +22,7 @@ def _base(name: str) -> str:
 
 
 def is_gray(name: str) -> bool:
-    """Return whether the colour map called `name` keeps the image's own greys."""
+    """Return whether the colour map `name` leaves a grey image grey."""
     return name.strip().lower() in _GRAY
 
 

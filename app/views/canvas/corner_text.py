@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """The texts in the four corners, each from the top line down."""
+    """The texts in an image's corners, top line first; warnings and `mark` (flips) are coloured."""
 
     top_left: Lines = ()
     top_right: Lines = ()
@@ -61,13 +61,13 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The image and display that the corner text describes.
+    """An image and how it is displayed: the input for its corner text.
 
     Attributes:
         position: (position from 0, count) of the instance in its series.
         window: The window or VOI LUT that is applied; None for colour.
         inverted: Whether the user has exchanged black and white.
-        makers: Titles of the tools that made the visible findings, other than those by hand.
+        makers: Titles of the tools that made the visible findings; drawings by hand have none.
         zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
         place: The pixel under the cursor, or None.
         presentation: The applied presentation state as text; see `presentation_text`.
@@ -92,7 +92,7 @@ class Shown:
 
 
 def corners_of(shown: Shown) -> Corners:
-    """Return the text for all four corners."""
+    """Return the texts in the four corners of a shown image."""
     instance, frame, makers = shown.instance, shown.frame, shown.makers
     return Corners(
         patient_lines(instance),
@@ -157,7 +157,7 @@ def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:
-    """Return text with a slice's position along its normal and its thickness; "" if unknown."""
+    """Return a slice's position and `thickness` in mm as text; unknown ones are left out."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
         normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
@@ -177,7 +177,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 
 def point_text(frame: Frame, x: float, y: float) -> str:
-    """Return a pixel's position in the patient as text; "" if unknown."""
+    """Return a pixel's position in the patient (column `x`, row `y`) as text; "" if unknown."""
     point = planes.patient_point(frame, x, y)
     animal = geometry.is_quadruped(frame.orientation)
     return wording.patient_text(point, animal) if point else ""

@@ -26,8 +26,8 @@ class DrawingTool(QObject):
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
-    points of existing drawings can be moved, and those of the selected finding of a tool. The brush
-    paints on the mask of the selected finding, or of the one under the cursor.
+    points of drawings can be moved, and also those of a tool's finding while it is selected. The
+    brush paints on the mask of the selected finding, or of the one under the cursor.
 
     Attributes:
         radius: Radius of the brush, in columns of the image.
@@ -72,7 +72,7 @@ class DrawingTool(QObject):
         return bool(self._points) or self._held is not None or self._stroke is not None
 
     def resize_brush(self, steps: float) -> None:
-        """Make the brush larger, or smaller by negative steps."""
+        """Make the brush larger by `steps`, or smaller if they are negative."""
         low, high = _BRUSHES
         self.radius = min(max(self.radius * _BRUSH_STEP**steps, low), high)
 
@@ -85,11 +85,11 @@ class DrawingTool(QObject):
         return was
 
     def over_point(self, position: QPointF) -> bool:
-        """Return whether there is a movable point at a position."""
+        """Return whether there is a movable point near a position in the widget (px)."""
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a press of the left button; return whether the drawing tool uses it."""
+        """Handle a left press at a widget position (px); return whether the tool uses it."""
         frame = self._frame()
         if frame is None:
             return False
@@ -113,7 +113,7 @@ class DrawingTool(QObject):
         return True
 
     def move(self, position: QPointF) -> bool:
-        """Handle a mouse move; return whether something is being drawn or moved."""
+        """Handle a mouse move (position in widget px); return whether it draws or moves a point."""
         frame = self._frame()
         if frame is None or not self.active:
             return False
@@ -132,7 +132,7 @@ class DrawingTool(QObject):
         return True
 
     def release(self, position: QPointF) -> bool:
-        """Handle a release of the left button; return whether the drawing tool uses it."""
+        """Handle a left release at a widget position (px); return whether the tool uses it."""
         frame = self._frame()
         if frame is None or not self.active:
             return False

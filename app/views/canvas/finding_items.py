@@ -67,7 +67,7 @@ class AnnotationItem(QGraphicsItem):
         return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
-        """Set the shape that `finding_shapes.build` returned."""
+        """Set and draw a shape that `finding_shapes.build` or `bitmap` returned."""
         self.prepareGeometryChange()
         self.outline = shape
         self.update()
@@ -80,9 +80,9 @@ class AnnotationItem(QGraphicsItem):
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        """Return the distance from point `at` to the shape in screen px; 0 inside, inf if far away.
+        """Return 0 if point `at` is inside the shape, 4 if within about 4 screen px, else inf.
 
-        `scale` is screen px per image px, as in `ImageView.pixel_scale`.
+        `at` is in image coordinates; `scale` is screen px per image px (`ImageView.pixel_scale`).
         """
         shape = self.outline
         if shape is None:
@@ -240,8 +240,8 @@ class HeatmapItem(AnnotationItem):
 def on_screen(painter: QPainter) -> Generator[QTransform]:
     """Switch a painter to logical screen px; yield the transform from image to screen px.
 
-    Lines drawn so keep their width at every zoom. A cosmetic pen counts physical pixels: its lines
-    would be half as wide on a high-density screen.
+    Lines drawn this way keep their width at every zoom. A cosmetic pen counts physical pixels: its
+    lines would be half as wide on a high-density screen.
     """
     transform = painter.worldTransform()
     painter.save()

@@ -65,9 +65,10 @@ class View:
 
 
 def level_of(zoom: float, levels: int) -> int:
-    """Return the most reduced of `levels` levels that has a pixel for every pixel on the screen.
+    """Return the most reduced level, of `levels`, that is still sharp at a zoom.
 
-    `zoom` is in physical screen pixels per image pixel, along the pixel's larger side.
+    It has a pixel for every screen pixel if any level has. `zoom` is in physical screen pixels per
+    image pixel, along the pixel's larger side.
     """
     level = 0
     while level + 1 < levels and zoom * 2 ** (level + 1) <= 1.0 + _ROUNDING:

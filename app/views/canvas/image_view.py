@@ -128,7 +128,7 @@ class ImageView(pg.GraphicsView):
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
-        """Remove an item."""
+        """Remove an item that `add_item` has added."""
         self.scene().removeItem(item)
 
     # Coordinates
@@ -243,7 +243,7 @@ class ImageView(pg.GraphicsView):
         self.box.translateBy((offset.x(), offset.y()))
 
     def close(self) -> bool:
-        """Hide the view; pyqtgraph's own `close` dismantles the viewport and crashes."""
+        """Hide the view; return whether it was closed. pyqtgraph's own `close` would crash."""
         return QWidget.close(self)
 
     # Qt events. pyqtgraph's own mouse handling is bypassed, since it does not know our tools.

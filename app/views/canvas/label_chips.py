@@ -1,6 +1,7 @@
 """Label chips: texts beside findings that have a constant size on the screen and do not overlap.
 
-Those of lines and of the user's own marks are small, and stand where they cover none of them.
+Chips of lines and of the user's own drawings are small, and are placed so as not to cover any line
+or drawing.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Chip:
 
     Attributes:
         strong: Whether the finding is selected or under the mouse.
-        keep_off: What no chip may cover (px of the view); such a finding's own chip is small.
+        keep_off: A path (px of the view) that chips should not cover; such a chip is small.
         other_end: Where to place the chip when the anchor is out of view.
-        offset: From the anchor to the chip's centre, where the user has moved it.
+        offset: From the anchor to the centre of a chip that the user has moved, or None.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Chip:
 class PlacedChip:
     """A chip with its rectangle in px of the view, and its text shortened to fit.
 
-    `leader` is the line from the anchor to a chip that stands away from it.
+    `leader` is a line from the anchor to the chip; None if the chip is next to the anchor.
     """
 
     chip: Chip
@@ -63,7 +64,7 @@ class PlacedChip:
 def chip_of(
     finding: Finding, shape: Shape, to_view: QTransform, color: str, strong: bool = False
 ) -> Chip:
-    """Return the chip of a finding that is drawn as `shape`; it may have no text."""
+    """Return a finding's chip, perhaps without text; `to_view` maps `shape` to px of the view."""
     text = wording.chip_text(finding)
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
         return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
@@ -158,7 +159,7 @@ def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def draw(painter: QPainter, placed: Sequence[PlacedChip]) -> None:
-    """Draw placed chips."""
+    """Draw chips that `place` has placed, with their leader lines."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setFont(chip_font())
     for item in placed:

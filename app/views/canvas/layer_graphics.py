@@ -3,8 +3,8 @@
 The shapes of a layer's item are built once, off the GUI thread, and painted on the canvas and in
 exports. The time to stroke one path grows with the square of its number of corners (20,000 cells on
 a slide as one path take minutes). Each outline is therefore stroked separately, and invisible ones
-are skipped. Many outlines are drawn as thin lines, which Qt does not stroke (40,000 edges as one
-path take 5 ms); of even more, small ones are drawn as dots.
+are skipped. If there are many outlines, they are drawn as thin lines, which Qt does not stroke
+(40,000 edges as one path take 5 ms); if there are even more, small ones are drawn as dots.
 """
 
 from __future__ import annotations
@@ -243,11 +243,11 @@ class LayerDrawing(QObject):
 
     @property
     def ready(self) -> bool:
-        """Whether every shape that has been read is drawn."""
+        """Whether all shapes of the layers have been built."""
         return not self._building
 
     def sync(self) -> None:
-        """Draw the workspace's layers in their current state."""
+        """Update the drawn items to the current state of the workspace's layers."""
         if self._layers.place != self._place:
             # At once: shapes of another frame must not stay while new ones are built.
             self._place = self._layers.place

@@ -23,7 +23,7 @@ RANGE_PX = 1024.0
 
 
 class Drag(Enum):
-    """The action of a mouse drag on the canvas."""
+    """What a mouse drag on the canvas does: change the window, pan or zoom."""
 
     WINDOW = auto()
     PAN = auto()
@@ -31,7 +31,7 @@ class Drag(Enum):
 
 
 def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
-    """Return what a drag with a button does, or None; with Space held, the left button pans."""
+    """Return what a drag with a button does, None for nothing; Space makes the left button pan."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
@@ -42,7 +42,7 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
-    """Return `start` after a drag: `dx` px to the right change the width, `dy` px down the centre.
+    """Return window `start` with its width changed by `dx` px of drag and its centre by `dy` px.
 
     `span`, the image's highest minus its lowest value, scales the change. The width stays above the
     minimum of the window's VOI LUT function (PS3.3 C.11.2.1.2: 1 for LINEAR).
@@ -64,7 +64,7 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
 
 
 def brush_cursor(radius: float) -> QCursor:
-    """Return a cursor with the outline of a brush with this radius in px; of 120 px at most."""
+    """Return a cursor that outlines a brush of this radius in px, limited to 2..120 px."""
     size = 2 * round(min(max(radius, 2.0), 120.0)) + 3
     picture = QPixmap(size, size)
     picture.fill(Qt.GlobalColor.transparent)

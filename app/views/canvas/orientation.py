@@ -16,13 +16,13 @@ UPRIGHT = Display()
 
 
 def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
-    """Return the size (columns, rows) of an image of `size` after flips and turns."""
+    """Return the size (columns, rows) that an image of `size` has after flips and turns."""
     columns, rows = size
     return (rows, columns) if display.quarter_turns % 2 else (columns, rows)
 
 
 def transform(size: tuple[int, int], display: Display) -> QTransform:
-    """Return the transform from (x, y) in an image of `size` to (x, y) in its turned picture."""
+    """Return the transform of (x, y) from an image of `size` (columns, rows) to its picture."""
     columns, rows = size
     # QTransform(m11, m12, m21, m22, dx, dy): x' = m11 x + m21 y + dx, y' = m12 x + m22 y + dy
     result = QTransform()

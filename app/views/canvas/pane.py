@@ -67,7 +67,7 @@ def _unreadable(path: Path) -> FileProblem:
 
 
 class PictureView(ImageView):
-    """A view of a tool's picture, with the canvas' mouse gestures and its corner texts.
+    """A view of a tool's picture, with the canvas's mouse gestures and corner texts.
 
     A left drag changes the window of a grey picture; a double click resets it.
     """
@@ -97,7 +97,7 @@ class PictureView(ImageView):
         self.show_patches(patches, (columns, rows), 1.0, refit=False)
 
     def reset(self) -> None:
-        """Fit the picture, with the greys that it was made with."""
+        """Fit the picture to the view and undo any change of the window."""
         self._set_window(_AS_IS)
         self.fit()
 

@@ -23,12 +23,13 @@ _ACQUIRED_ONLY = (Plane.ACQUIRED,)
 
 
 class PlaneSwitch(QObject):
-    """Switches the series of a canvas to another of the planes in which it can be shown.
+    """Switches a series between acquired images and axial, coronal or sagittal sections.
 
     The current image stays until the first section in the new plane is ready; it also stays if that
     plane cannot be prepared.
 
     Attributes:
+        plane: The shown plane.
         wanted: The plane that is being prepared; if none is, the shown plane.
     """
 
@@ -92,7 +93,7 @@ class PlaneSwitch(QObject):
         self.progress.set_progress(text, done, total)
 
     def look_at(self, point: XYZ) -> None:
-        """Show the slice through a point in the patient (mm, LPS), in the plane that is shown."""
+        """Show the slice through a point in the patient (mm, LPS), without changing the plane."""
         source, viewport, outline = self._source, self._viewport, self._outline
         self._looked_at = point
         if self.plane is not Plane.ACQUIRED and outline is not None:

@@ -24,7 +24,7 @@ class Scroller(QObject):
     """Moves a viewport, by default the active one, through the frames and images of a series.
 
     The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
-    decoded would show none. While a frame is awaited (`waiting`), further steps are only added up.
+    decoded would show none. While a frame is awaited (`waiting`), steps are added up for later.
 
     Attributes:
         speed: Factor applied to the frame rate in the file.
@@ -94,7 +94,7 @@ class Scroller(QObject):
         return self._ends[1]
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
-        """Return (position from 0, count) for an instance in its series."""
+        """Return (position from 0, count) for an instance in its series; (0, 1) if it has none."""
         if self._place is None or self._place[0] is not instance:
             found = self._workspace.studies.place_of(instance)
             self._series = found[0] if found else None
@@ -194,7 +194,7 @@ class Scroller(QObject):
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
-        """Pause the cine."""
+        """Pause the cine if it is playing."""
         if self.playing:
             self.playing = self._late = False
             self._timer.stop()

@@ -1,7 +1,7 @@
 """The band on every image made by a generative model, so that it is not taken for a patient's.
 
 It cannot be switched off and is painted on every view of such an image: canvas, panes, exports,
-thumbnails. Dark letters on a bright colour that no greyscale image has.
+thumbnails. Its letters are dark on a bright colour that no greyscale image has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def text(model: str) -> str:
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """Return the part of `area` below the band, or all of `area` if `model` is "" (no band)."""
+    """Return the part of `area` below the synthetic-image band; all of it if `model` is ""."""
     return area.adjusted(0, HEIGHT * size, 0, 0) if model else area
 
 

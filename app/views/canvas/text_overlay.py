@@ -38,7 +38,7 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The laid-out text in one corner: rectangle, lines with colours, and alignment."""
+    """A corner's laid-out text: `rect` (px), `lines` of (text, #RRGGBB), `right`-aligned or not."""
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
@@ -52,7 +52,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    The list of tools is left out if it would cover much of the image.
+    If the list of tools would cover much of the image, a short warning replaces it.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -266,7 +266,7 @@ class Overlay(QWidget):
         return corner_blocks(self.corners, self._area())
 
     def set_sides(self, sides: Sides) -> None:
-        """Set the side letters."""
+        """Set the letters for the patient directions at the image's edges, and repaint."""
         if sides != self.sides:
             self.sides = sides
             self.update()
@@ -282,7 +282,7 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> PlacedChip | None:
-        """Return the label chip at a position, or None."""
+        """Return the label chip at a position in the widget (px), or None."""
         return next((one for one in self._placed if one.rect.contains(position)), None)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -1,4 +1,4 @@
-"""The model's text and reasoning as they stream in, and how a failed attempt is taken back."""
+"""Shows the model's text and reasoning as they stream in, and removes those of a failed attempt."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AnswerView(QWidget):
         return self.writer.text
 
     def sign(self, author: str, usage: str = "") -> None:
-        """Add the author, the usage and a Copy button below the answer; later calls do nothing."""
+        """Add the author, the token usage and a Copy button below the answer, only once."""
         if self.note is not None:
             return
         self.note = ElidedText(author, "faint")
@@ -118,7 +118,7 @@ class ReasoningView(QWidget):
                 self.view.restart(self.text)
 
     def tick(self) -> None:
-        """Update the displayed time that the reasoning has taken."""
+        """Update the displayed duration of the reasoning."""
         passed = time.monotonic() - self._began if self._began is not None else 0.0
         if passed >= 1:
             self._time.setText(f"{passed:.0f} s")
@@ -212,7 +212,7 @@ class AnswerStream:
         )
 
     def withdraw(self) -> None:
-        """Remove everything streamed after the last `mark`, because the endpoint is asked again."""
+        """Remove all text streamed since the last `mark`, because the request is repeated."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()
@@ -264,7 +264,7 @@ class AnswerStream:
         self._show_outdated(view)
 
     def update_links(self) -> None:
-        """Show links to those findings that exist now."""
+        """Update the text's links, so that they lead only to findings that still exist."""
         for view in filter(isValid, self.answers):
             if self._links.existing(view.targets) != view.linked:
                 self._show_links(view)

@@ -1,7 +1,7 @@
 """Questions of a run to the user, as cards: may a tool run, may it use an unsuitable image?
 
-Yes and no are buttons, never text. Each card shows its head, what is asked and the answers, and
-after the answer one line with the outcome.
+The user answers with buttons, never by typing. A card shows a heading, the question and the
+buttons; after the answer, one line with the outcome.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A card with a run's question to the user, answered once; it never takes the focus itself."""
+    """A card with a run's question to the user; it is answered once and never takes the focus."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class RequestCard(QFrame):
         column(head, self.what, self._choices, outcome, margins=margins, parent=self)
 
     def appear(self) -> None:
-        """Handle the card's placement in the conversation; does nothing by default."""
+        """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the given answer and close the question; `scope` is "once" or "session"."""
+        """Show the outcome and close the question; `scope` is "once" or "session"."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -159,7 +159,7 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A card that can be answered with yes only after all of it has been on the screen."""
+    """A card whose yes buttons work only after all of it has been on the screen."""
 
     arguments: LongText | None = None
 

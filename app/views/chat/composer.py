@@ -137,7 +137,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Store a question that was not typed here, so that the Up key brings it back."""
+        """Store a question that was asked elsewhere, so that the Up key brings it back."""
         self._last = text
 
     def set_text(self, text: str) -> None:
@@ -172,7 +172,7 @@ class Composer(QFrame):
         self.send.setAccessibleName(tip)
 
     def set_about(self, text: str, placeholder: str) -> None:
-        """Set the name of the image that a question would be about, and the field's placeholder."""
+        """Show the name of the image that the next question is about, and a placeholder."""
         self.about.set_full(text)
         self.edit.setPlaceholderText(placeholder)
         self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen

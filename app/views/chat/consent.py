@@ -1,6 +1,6 @@
-"""Consent to send data to another machine: host, model, kinds of data, and the very pictures.
+"""Consent to send data to another machine: shows host, model, kinds of data and every picture.
 
-The question opens as a dialog, so that it is not answered in passing: No is the default, Escape and
+The question opens as a dialog, so that nobody answers it by accident: No is the default, Escape and
 closing mean No, and Yes works only once every picture was on the screen. The card in the
 conversation says that the question waits, and afterwards shows it with the answer.
 """
@@ -89,7 +89,7 @@ def read_sent(path: Path) -> SentImage:
 
 
 class SentPicture(QWidget):
-    """Shows a picture that would be sent, its caption, and why it may identify the patient, if so.
+    """Shows a picture that would be sent, its caption, and why it may identify the patient.
 
     `picture` is an item of `ApprovalRequested.pictures`; `side`, the picture's longer side in px.
     """
@@ -306,7 +306,7 @@ class ConsentDialog(QDialog):
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ignore all keys, even those for No, until no key has been pressed for `QUIET_MS`."""
+        """Ignore all keys, even Escape, until no key has been pressed for `QUIET_MS` ms."""
         if not self._armed:
             self._quiet.start()
             return

@@ -1,4 +1,4 @@
-"""The scrolled column of runs, which follows new content while the reader is at its end."""
+"""The scrolling column of runs; it follows new content while the user is at its end."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to the end, then follow new content as in `FollowMode.READING`."""
+        """Scroll to the end; then follow new content until the answer's beginning is at the top."""
         self._follow = FollowMode.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
@@ -276,7 +276,7 @@ class Invitation(QWidget):
     chosen = Signal(str)  # text of a suggestion
 
     def __init__(self, suggestions: Sequence[tuple[str, Accepts]] = ()) -> None:
-        """`suggestions` are questions, each with the images that it suits."""
+        """Create the widget; a suggestion is a question and the kind of images that it suits."""
         super().__init__()
         self._head = label("", "title")
         self._text = label("", "muted", wrap=True)

@@ -42,12 +42,12 @@ class FindingChip(QPushButton):
         self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
 
     def set_brief(self) -> None:
-        """Show the label only, because the measurement is read elsewhere in the chat."""
+        """Show the label only, because the chat shows the measurement elsewhere."""
         self._brief = True
         self.describe(self.finding)
 
     def describe(self, finding: Finding) -> None:
-        """Show the label and measurement of a finding, which may have changed since."""
+        """Show the current label and measurement of a finding."""
         label = wording.one_line(finding.label) if self._brief else wording.chip_text(finding)
         self.setText(menu_text(one_line(label, _CHARS)) or "Finding")
 
@@ -65,10 +65,10 @@ class FindingChip(QPushButton):
 
 
 class LinkedText(Protocol):
-    """A text with links to findings."""
+    """Protocol of a chat text with links to findings; `FindingLinks` keeps it up to date."""
 
     def update_links(self) -> None:
-        """Show links to those findings that exist now."""
+        """Update the links, so that they lead only to findings that still exist."""
         ...
 
 
@@ -103,16 +103,16 @@ class FindingLinks:
         return chip
 
     def keep_current(self, text: LinkedText) -> None:
-        """Update the text's links whenever findings come or go."""
+        """Call `text.update_links` from now on whenever the findings change."""
         self._texts.add(text)
 
     def existing(self, targets: Mapping[str, str]) -> dict[str, str]:
-        """Return the targets, from label to finding id, whose finding or a successor exists."""
+        """Return the targets (label to finding id) that exist or have been replaced by others."""
         there = self._workspace.annotations.get
         return {label: key for label, key in targets.items() if there(self._current(key))}
 
     def outdated(self, finding_ids: Iterable[str]) -> str:
-        """Return a warning about those findings whose outline was changed since; "" if none was."""
+        """Return a warning that names the findings whose outline was changed; "" if none was."""
         there = (self._workspace.annotations.get(self._current(key)) for key in finding_ids)
         labels = [
             wording.one_line(item.finding.label)

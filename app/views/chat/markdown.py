@@ -61,7 +61,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style."""
+    """A piece of a line in one style; `target` is the finding id or result number it links to."""
 
     text: str
     style: Style = Style.PLAIN
@@ -179,7 +179,7 @@ class MarkdownWriter:
         return self._text
 
     def append(self, text: str) -> None:
-        """Add a piece of text."""
+        """Append streamed Markdown to the document."""
         self._text += text
         lines = (self._open + clean(text)).split("\n")
         # A line with a bar may be the head of a table, which only the line after it tells.
@@ -200,7 +200,7 @@ class MarkdownWriter:
         cursor.endEditBlock()
 
     def set_text(self, text: str) -> None:
-        """Replace all text."""
+        """Replace the document's whole content with the Markdown `text`."""
         self._clear()
         self.append(text)
 

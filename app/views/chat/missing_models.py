@@ -13,7 +13,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the card names of models that texts in `value` call missing or not yet agreed to."""
+    """Return the names of models that texts in `value` report as not installed or not accepted."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 
@@ -26,12 +26,12 @@ def without_commands(error: str) -> str:
 
 
 def without_files(text: str) -> str:
-    """Return `text` without the names of weights files that follow a model's title."""
+    """Return `text` without the names of weights files in brackets, e.g. " (model.pt)"."""
     return _FILE.sub("", text)
 
 
 def summary(names: Iterable[str]) -> str:
-    """Return one sentence that names each missing model once."""
+    """Return a sentence that names the needed models as not installed or not accepted."""
     listed = tuple(dict.fromkeys(names))
     one = len(listed) == 1
     subject = "A model needed for this is" if one else "Models needed for this are"

@@ -36,7 +36,7 @@ _ENFORCED = "enforced"
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the checklist: a step, a change by a rule, or the goal."""
+    """A line of the checklist: a step with its state `word`, a change by a rule, or the goal."""
 
     title: str
     details: str = ""  # reasons, verdict, who planned it
@@ -56,8 +56,8 @@ class PlanLine:
 class PlanView(QWidget):
     """Shows a run's plan: unfolded while the run is in progress, folded when the run has ended.
 
-    The head counts the steps and the changes by rules; a goal that was not reached is named below
-    the head. Both stay visible when the plan is folded.
+    The heading counts the steps and the changes by rules; a goal that was not reached is named
+    below it. Both stay visible when the plan is folded.
     """
 
     def __init__(self, texts: PackTexts) -> None:

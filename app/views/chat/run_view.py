@@ -46,7 +46,7 @@ _CHARS = 400
 
 
 class NoteLine(QWidget):
-    """A wrapped line of plain grey text with an icon, which stays in the conversation."""
+    """A line of grey text with an icon that stays in the conversation, unlike an activity bar."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -78,7 +78,10 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show the bar with `text`, or `stopping` if that is set; hide the bar if both are ""."""
+        """Show the bar with `stopping` or, if that is "", with `text`; hide it if both are "".
+
+        `passing` means that the text is shown only until the run's next event.
+        """
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)
 

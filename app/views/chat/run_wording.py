@@ -1,4 +1,4 @@
-"""Words for models, effects, limits and costs of a run."""
+"""Texts for the user about a run's models, effects of tools, limits and costs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def model_title(model: str) -> str:
 
 
 def effect(name: str) -> str:
-    """Return a sentence for a tool's effect; `name` is a value of `app.tools.api.Approval`."""
+    """Return a sentence that explains a tool's effect, a value of `app.tools.api.Approval`."""
     return _EFFECTS.get(name, one_line(name, 80))
 
 
 def limit(stopped_by: str) -> tuple[str, str, bool]:
-    """Return a text for the limit that ended a run, advice, and whether the settings have it."""
+    """Return (text on the limit that ended a run, advice, whether the settings have this limit)."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"

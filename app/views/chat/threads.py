@@ -1,4 +1,4 @@
-"""The thread that is shown: opening it, showing its earlier runs, and exporting it."""
+"""The conversation thread that is shown: opens it, shows its earlier runs, and exports it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A conversation thread that was opened, with its recorded runs."""
+    """A thread that was opened, with its recorded runs and a `draft` for the question field."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
@@ -91,7 +91,10 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread with its runs before index `find(runs)` and the text `draft`."""
+        """Open a copy of a thread that has only the runs before index `find(runs)`.
+
+        `draft` is the text for the question field.
+        """
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()

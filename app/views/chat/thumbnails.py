@@ -1,4 +1,4 @@
-"""Pictures as buttons: placeholders until their file is read off the GUI thread."""
+"""Buttons that show a picture, or a placeholder until its file has been read in the background."""
 
 from __future__ import annotations
 

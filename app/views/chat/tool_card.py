@@ -51,7 +51,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """Callbacks and helpers that the dock gives to runs and their cards."""
+    """Callbacks and helpers that the chat dock gives to the views of runs and to their cards."""
 
     links: FindingLinks
     background: Background
@@ -106,7 +106,7 @@ class ToolCard(QFrame):
         return self.status == "running"
 
     def update_links(self) -> None:
-        """Show whether an outline that the result is about was changed since."""
+        """Show a warning if an outline that the result describes has been changed since."""
         if isValid(self):
             text = self._tools.links.outdated(item.id for item in self.findings)
             self.outdated.setText(text)
@@ -153,7 +153,7 @@ class ToolCard(QFrame):
             self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, stopping")
 
     def set_progress(self, event: ToolProgress) -> None:
-        """Show a progress report."""
+        """Show the progress that the running tool has reported."""
         if not self.running:
             return
         self.progress.set_fraction(event.fraction)
@@ -161,7 +161,7 @@ class ToolCard(QFrame):
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:
-        """Put away what `answer` says of this result too, so that each figure is read once."""
+        """Hide the summary, and warnings that `answer` repeats, so that each is read once."""
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()

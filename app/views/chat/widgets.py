@@ -1,4 +1,4 @@
-"""Small widgets and layouts of the chat. All text is plain: nothing here guesses rich text."""
+"""Small widgets and layouts of the chat. They show all text as plain text, never as rich text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def link_button(
 
 
 def show_open(button: QPushButton, opened: bool) -> None:
-    """Show on the button of a section whether the section is open."""
+    """Make the button of a section show whether the section is open."""
     button.setIcon(icon("chevron-down" if opened else "chevron-right"))
     button.setAccessibleDescription("open" if opened else "closed")
 
@@ -101,7 +101,7 @@ class ThinProgress(QProgressBar):
         self.set_fraction(None)
 
     def set_fraction(self, fraction: float | None) -> None:
-        """Show a fraction from 0 to 1, or None if the progress is unknown."""
+        """Show a fraction from 0 to 1; None shows that the progress is unknown."""
         self.fraction = None if fraction is None else max(0.0, min(1.0, fraction))
         self.setRange(0, 0 if self.fraction is None else 1000)
         self.setValue(round(1000 * (self.fraction or 0)))

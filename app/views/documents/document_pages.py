@@ -571,7 +571,7 @@ class KeyImages:
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """Store the key images, with frames, that the report of a key object selection names."""
+        """Store the key images and frames that `report`, of a key object selection, names."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
 
     @property

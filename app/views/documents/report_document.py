@@ -58,7 +58,7 @@ _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 
 class LinkName(NamedTuple):
-    """The text that is shown for a link to an image, and a short one for a list of many links."""
+    """The texts for a link to an image, `short` for long lists, and whether the image `is_open`."""
 
     text: str
     short: str

@@ -1,1 +1,1 @@
-"""The models: what they are, which are there, what they do now."""
+"""The window that lists the AI models with their state, and installs or removes them."""

@@ -1,4 +1,4 @@
-"""The tasks of the models window, one at a time in a thread, with progress and cancel."""
+"""Runs the tasks of the models window, one at a time on a thread, with progress and cancelling."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ColouredText = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The new statuses after a task, the model to select, and whether to read the folder again."""
+    """The result of a task: new statuses, the model to select, and whether to reread the folder."""
 
     statuses: Statuses = ()
     chosen: str = ""

@@ -102,7 +102,7 @@ def size(count: int) -> str:
 
 
 def memory(card: ModelCard) -> str:
-    """Return a text that says how much memory a model needs in each precision."""
+    """Return how much memory a model needs in each precision, as text; "not known" if unknown."""
     parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
     return ", ".join(parts) or "not known"
 

@@ -1,4 +1,4 @@
-"""The table of models, and what it and the models window say of them."""
+"""The table of AI models in the models window: installed models first, with their state."""
 
 from __future__ import annotations
 

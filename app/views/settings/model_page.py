@@ -166,7 +166,7 @@ class ModelPage(SettingsPage):
         return result.with_provider(self.kind)
 
     def typed_key(self) -> tuple[str, str]:
-        """Return name and value of the key typed for the chosen provider, or ("", "")."""
+        """Return (name, value) of the key typed for the chosen provider, or ("", "")."""
         wanted = self.entered_model()
         return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
@@ -391,7 +391,7 @@ class ProviderForm(QWidget):
         return self._kept.model_copy(update=entered)
 
     def remember(self, form: ToolForm) -> None:
-        """Remember, with the other settings, how a test found the entered model to call tools."""
+        """Keep `form`, in which the entered model calls tools according to a test, for saving."""
         self._kept = self.fields().tested(form)
 
     def missing(self) -> str:

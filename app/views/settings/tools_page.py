@@ -221,7 +221,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show each tool's rule under `effects` (rules by effect), and offer the stricter rules."""
+        """Show each tool's rule under `effects` (rules by effect); offer only stricter rules."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
