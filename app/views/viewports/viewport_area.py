@@ -25,6 +25,10 @@ GAP = 3
 """Px between viewports; the frame of the active one is drawn in the gap."""
 
 
+LEAST = 120
+"""Least width and height of a viewport in px."""
+
+
 class ViewportArea(QWidget):
     """Shows the viewports of the workspace's layout, each in its slot.
 
@@ -54,7 +58,6 @@ class ViewportArea(QWidget):
         self._layout = services.workspace.layout
         self.first_of = first_of
         self._frames: dict[Viewport, ViewportFrame] = {}
-        self.setMinimumSize(120, 120)
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
         application = QApplication.instance()
@@ -131,6 +134,7 @@ class ViewportArea(QWidget):
             if viewport not in shown:
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
+        self.updateGeometry()
         self._place()
         self._activated()
 
@@ -151,6 +155,14 @@ class ViewportArea(QWidget):
         left, top = round(slot.x * width) + GAP, round(slot.y * height) + GAP
         right, bottom = round(slot.right * width), round(slot.bottom * height)
         return QRect(QPoint(left, top), QSize(max(1, right - left), max(1, bottom - top)))
+
+    def minimumSizeHint(self) -> QSize:
+        layout = self._layout
+        if len(layout.viewports) == 1:
+            return self.active.minimumSizeHint()
+        width = max(LEAST / slot.width for slot in layout.slots)
+        height = max(LEAST / slot.height for slot in layout.slots)
+        return QSize(round(width), round(height))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
