@@ -95,7 +95,10 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call, of the current run if `here`, and return its log entry."""
+        """Add a finished call and return its log entry.
+
+        `here` says whether the call was made in the current run.
+        """
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.output)
@@ -140,7 +143,7 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return what was logged about the image with reference `key`, or None if it is unknown."""
+        """Return the note (`RunRequest.image_notes`) on the image with reference `key`, or None."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
@@ -215,7 +218,7 @@ def _id(text: str) -> str:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield the strings in JSON, at any depth."""
+    """Yield the string values in JSON data at any depth, without the keys of objects."""
     left = [value]
     for _ in range(_STRINGS):
         if not left:

@@ -23,7 +23,7 @@ from app.tools.files import png_bytes
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
-    """Return an event in the JSON form that the command line prints.
+    """Return an event as JSON data, in the form that the command line prints.
 
     PNGs of masks and heat maps are written to `out_dir`.
 

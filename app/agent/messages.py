@@ -23,7 +23,7 @@ _EMPTY = re.compile(
 
 
 def has_subject(question: str) -> bool:
-    """Return whether a question says what a conversation is about: "hello" does not."""
+    """Return True unless a question is only a greeting, thanks, "help", "test" or empty."""
     return _EMPTY.fullmatch(question) is None
 
 

@@ -71,8 +71,8 @@ class Evidence:
     ) -> Checked:
         """Check the citations in an answer, and return the answer with its closing text.
 
-        `before` are other texts by the model in this run, which are checked but not changed;
-        `behind` gets the cited numbers and returns the text that the program adds to the answer.
+        `before` are the model's other texts in this run, which are checked but not changed.
+        `behind` is called with the cited numbers and returns text to add at the answer's end.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -120,7 +120,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
 
 
 def said_on_the_way(history: Sequence[Message]) -> list[str]:
-    """Return the texts that the model wrote together with calls since the last question."""
+    """Return the texts that the model wrote beside its tool calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
         if message.role == "user":
@@ -136,7 +136,7 @@ def numbers_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with its citation before the full stop; if `number` is 0, without one."""
+    """Return a sentence with "[number]" before its full stop or colon; unchanged if it is 0."""
     if not number:
         return line
     mark = f"[{number}]"
@@ -156,7 +156,7 @@ def unmarked(text: str) -> str:
 
 
 def mark(why: str) -> str:
-    """Return the mark that says why something in an answer is to be checked."""
+    """Return "[check: WHY]", the mark for a part of an answer that the reader should check."""
     return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
 
 

@@ -1,9 +1,9 @@
 """The context window: builds a request from as much of the thread as fits the model's context.
 
 `Thread.history` keeps everything; shortening affects only one request. Each step shortens the
-oldest messages first and goes little further than it must: results are replaced by their summary,
-pictures are left out, notes on images tell of fewer, and whole exchanges are replaced by a note.
-The current question, and results that the model has not answered yet, stay.
+oldest messages first and stops soon after the request fits: results are replaced by their summary,
+pictures are left out, notes on open images list fewer images, and whole exchanges are replaced by a
+note. The current question, and results that the model has not answered yet, stay.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is `made`, as JSON.
+    """Return a copy of a tool message whose text for the model is the JSON of `made`.
 
     The copy also holds `data`, the whole result, for the program's own use.
     """

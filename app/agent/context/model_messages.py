@@ -61,10 +61,10 @@ _MOST = 40  # lines
 
 
 def planning_text(plans: Plans, tools: Collection[str], kinds: Collection[str] = ()) -> str:
-    """Return the planning section of the system prompt; "" if no pack has rules.
+    """Return the planning section of the system prompt; "" if the packs' plans have nothing for it.
 
-    `tools` are those that are offered to the model; others are not mentioned. `kinds` are those of
-    the question, if it is understood; other kinds are not mentioned then.
+    Only the tools in `tools`, those offered to the model, are mentioned. If `kinds` is not empty,
+    only these kinds of question (names of `QuestionKind`s) are mentioned.
     """
     lines = [*_kinds(plans, tools, kinds), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:
@@ -153,11 +153,12 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """Yield the history's messages as a model receives them: (message, is it a note about images).
+    """Yield the history's messages as a model receives them, each with a flag.
 
-    A question is preceded by a note about the images if the open images have changed. Every tool
-    message is passed through `result`, which marks it as data. A call without a result (after a
-    crash or a cancel) is given one, because endpoints refuse a transcript without it.
+    The flag is True for a note about the open images; it stands before a question if these images
+    have changed. Every tool message is passed through `result`, which marks it as data. A call
+    without a result (after a crash or a cancel) is given one, because endpoints refuse a transcript
+    without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -226,7 +227,7 @@ def as_data(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text without invisible characters and with normal letters in place of wide ones."""
+    """Return a text in Unicode form NFKC (wide letters become normal), without invisible signs."""
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 

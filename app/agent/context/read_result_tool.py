@@ -27,7 +27,7 @@ _LISTED = 12
 
 
 class ReadInput(BaseModel):
-    """The result, and the part of it, to read."""
+    """The arguments of `read_result`: the id of a result, and the part of it to read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,11 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result; `value` holds it, nested under the keys that lead to it."""
+    """A page of a result; `value` holds it, nested under the keys that lead to it.
+
+    `part` is the path of the part that was read. For a list, table or text, `total` counts its
+    items or characters, and `next_offset` is where the next page begins; None after the last.
+    """
 
     id: str
     part: str

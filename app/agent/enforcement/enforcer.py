@@ -135,9 +135,9 @@ class Enforcer:
         return None
 
     def unmet(self) -> list[tuple[str, str]]:
-        """Return the tools that the question needs and whose model is not installed.
+        """Return (tool, sentence) for each tool that the question needs but whose model is missing.
 
-        Each with its pack's sentence about that for the answer.
+        The sentence comes from the tool's pack and is for the answer.
         """
         found: list[tuple[str, str]] = []
         for pack in self._plans.packs:

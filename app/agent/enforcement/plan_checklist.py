@@ -26,7 +26,7 @@ NOTHING_RAN = "none of its tools gave a result"
 
 @pydantic_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PlannedStep:
-    """A step of the plan."""
+    """A step of the plan that a model writes with `update_plan`."""
 
     title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
     state: Literal["pending", "running", "done", "failed", "skipped"] = "pending"
@@ -222,7 +222,7 @@ class PlanState:
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
     def unreached(self) -> list[str]:
-        """Return the failed and incomplete steps in the model's own plan, with the reasons."""
+        """Return "TITLE: REASON" for each failed or incomplete step in the model's own plan."""
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps
@@ -347,8 +347,8 @@ def check_plan(
 ) -> Checked:
     """Return the plan, corrected wherever there is only one way to correct it.
 
-    What a tool needs is not put in: the enforcer runs it before the call. `ran` are the tools that
-    have already given a result.
+    Tools that a step's tool requires are not added as steps: the enforcer runs them before that
+    tool. `ran` are the tools that have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -158,7 +158,7 @@ def check_resend() -> None:
 
 
 def is_encrypted(model: object) -> bool:
-    """Return whether the connection to a model is encrypted: its `encrypted`, by default True."""
+    """Return whether the connection to a model is encrypted; True for a model that does not say."""
     return getattr(model, "encrypted", True) is True
 
 

@@ -313,6 +313,6 @@ def server_text(body: Any) -> str:
 
 
 def quoted(text: str, at: Endpoint) -> str:
-    """Return a server's words in one line for the end of a reason, shortened, without the key."""
+    """Return ": TEXT", a server's message in one short line without the API key; "" if empty."""
     line = " ".join(at.without_secret(text).split())
     return f": {line[:_TEXT_LIMIT]}" if line else ""

@@ -4,8 +4,8 @@ Damage with one possible meaning is undone: a code fence, trailing commas, comme
 typographic quotes, True/False/None, bare keys, raw line ends in a string, closing brackets left out
 at the very end, JSON packed into a JSON string. Everything else is refused, and goes back to the
 model with the reason: a guessed argument of a medical tool is worse than none. The package
-json-repair always guesses; of the 37 texts that tests/unit/agent/test_repair.py wants refused it
-gives a value for 32, and in its strict mode for 28.
+json-repair always guesses: it gives a value for 32 of the 37 texts that
+tests/unit/agent/test_repair.py expects to be refused, and for 28 in its strict mode.
 """
 
 from __future__ import annotations

@@ -141,9 +141,9 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as short as a model needs it: the types and descriptions of the arguments.
+    """Return a short form of a tool's argument schema: types and descriptions of its arguments.
 
-    What may be left out is not null besides, and that nothing else is taken goes without saying.
+    Left out are null as an alternative for optional arguments, and `additionalProperties: false`.
     """
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():

@@ -67,7 +67,7 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether to ignore the rest of the stream.
-        held: The beginning of the text, as long as it may become the label of a speaker.
+        held: The first characters of the text, held back while they may be the label "Sightline:".
     """
 
     text: str = ""
@@ -128,9 +128,9 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Have the next request say why the answer `text` does not count, and what is to be done.
+        """Tell the model in the next request why its answer `text` is not accepted, and what to do.
 
-        It is part of that request alone, not of the conversation: `why` has fixed words and names.
+        This is not stored in the conversation. `why` has only fixed words and names.
         """
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})

@@ -41,7 +41,7 @@ class Reading:
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        reach: For each kind that overrides others, the positions of the words that belong to it.
+        reach: For each kind with `QuestionKind.beats` or `whole`, the positions of its words.
     """
 
     intent: Intent

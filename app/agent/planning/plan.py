@@ -96,7 +96,7 @@ class ToolPlan:
 class Reply:
     """The decision to answer a question with a fixed text, without tools.
 
-    `certain` says that the question asks for this text and for nothing besides.
+    `certain` is True if the question asks for nothing but this text.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The decision if no rule matches the question; unlike an empty plan, it answers nothing.
+    """The decision that no rule matches the question, so that rules cannot answer it.
 
     Attributes:
         text: Message for the user, with what could be asked instead.

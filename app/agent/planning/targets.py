@@ -110,7 +110,7 @@ def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
 
 
 def names_converted_picture(text: str) -> bool:
-    """Return whether a question wants tools to run on the picture that it has made of the image."""
+    """Return whether a text refers to a converted picture ("the PNG", "the converted image")."""
     return _CONVERTED.search(text) is not None
 
 

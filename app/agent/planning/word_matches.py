@@ -344,7 +344,10 @@ class WordMatches:
         )
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the positions of the words that belong to each kind that overrides others."""
+        """Return, for each kind in `found` with `beats` or `whole`, the positions of its words.
+
+        Kinds that the question excludes are left out.
+        """
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
         }
