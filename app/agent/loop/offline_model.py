@@ -198,7 +198,7 @@ class RuleAnswers:
 
     @property
     def own_text(self) -> str:
-        """The program's own text that the question asks for, and for nothing else; "" if none."""
+        """The program's fixed reply, if the question asks for nothing else ("help"); else ""."""
         plan = self.director.intent.plan
         return plan.text if isinstance(plan, Reply) and plan.certain else ""
 

@@ -186,7 +186,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Return whether `admit` would ask the user about a call, which must then run alone."""
+        """Return whether `admit` would ask the user about this call; such a call must run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(

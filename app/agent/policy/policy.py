@@ -1,9 +1,9 @@
 """The policy: which tool calls run, which ask the user first, and which are refused.
 
-A rule stands for each effect that a tool declares, and for what its arguments name: files, hosts,
-sizes. A site may set stricter ones. What a model, a tool or a file says is never a reason: a
-decision rests on the tool's declaration, on these rules, on what the arguments would reach, and on
-the user's own answers.
+There are rules for each effect that a tool declares, and for the files, hosts and sizes that its
+arguments name. A site may set stricter ones. What a model, a tool or a file says is never a reason:
+a decision rests on the tool's declaration, on these rules, on what the arguments would reach, and
+on the user's own answers.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Return whether a path, with links resolved, is of a file made below the run's folder.
+        """Return whether a path, with links resolved, is a file that the run made in its folder.
 
         A relative path must also exist there, since a tool may open it relative to the folder in
         which the program was started.

@@ -92,7 +92,7 @@ def _is_below(path: Path, folder: str) -> bool:
 
 
 def describe(rules: PolicySettings) -> list[str]:
-    """Return the rules about hosts, folders and answers, a sentence for each."""
+    """Return the rules about hosts, folders and remembered answers, one sentence for each."""
     sentences: list[str] = []
     for what, lists in (
         ("Hosts: tools may send", rules.hosts),

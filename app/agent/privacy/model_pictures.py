@@ -215,7 +215,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return a picture's (width, height) in true proportions, neither more than 1024 pixels.
+    """Return the (width, height) in pixels of a picture in true proportions, each at most 1024.
 
     `aspect` is the height of a pixel divided by its width.
     """

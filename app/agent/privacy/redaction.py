@@ -322,10 +322,10 @@ class Redactor:
 
 
 def path_names(path: str) -> Iterator[str]:
-    """Yield the names of a file and its folders, without the file's suffixes.
+    """Yield the name of a file, without its suffixes, and the names of its folders.
 
     The path is that of an open image, in the notation of any operating system. The name of a user's
-    own folder says nothing of the patient.
+    home folder is left out, because it says nothing about the patient.
     """
     pure = _pure(path)
     yield re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)
