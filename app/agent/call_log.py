@@ -95,10 +95,7 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call and return its log entry.
-
-        `here` says whether the call was made in the current run.
-        """
+        """Add a finished call, made in this run if `here` is True, and return its log entry."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.output)
@@ -134,7 +131,7 @@ class CallLog:
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """Return the paths of the image in `note` and of its sources; see `LoggedCall.sources`."""
+        """Return the path of the image in `note` and the paths of images it was made from."""
         own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
@@ -143,11 +140,11 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return the note (`RunRequest.image_notes`) on the image with reference `key`, or None."""
+        """Return the note on the image with reference `key`, or None if there is none."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """Return the references of the open images that arguments name.
+        """Return the references of the open images that a call's arguments name.
 
         Naming a file that was made from an image counts as naming the image.
         """

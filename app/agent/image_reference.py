@@ -1,4 +1,4 @@
-"""References to open images: their names in texts, in tool arguments, and what suits a tool.
+"""References to open images: how texts and tool arguments name them, and which images suit a tool.
 
 An open image is described by its note, a mapping with `id`, `path`, `kind`, `modality` and more,
 as in `RunRequest.image_notes`.

@@ -104,7 +104,7 @@ def plain(value: Any) -> Any:
 def describe(event: RunEvent) -> str:
     """Return a short description of an event for a person; "" if there is nothing to say.
 
-    Streamed text is not described, because it is printed as it arrives.
+    Streamed text and the answer are not described, because they are printed by themselves.
     """
     match event:
         case events.RunStarted():

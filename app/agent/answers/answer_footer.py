@@ -1,8 +1,8 @@
 """The footer of an answer: contradictions between results, and warnings about images.
 
-The program adds it, whoever gave the answer. A follow-up question is often answered from earlier
-results without running a tool again; warnings about an earlier result are then repeated if the
-answer cites it or the question is about the same image.
+The program adds it, whether a model or rules wrote the answer. A follow-up question is often
+answered from earlier results without running a tool again; warnings about an earlier result are
+then repeated if the answer cites it or the question is about the same image.
 """
 
 from __future__ import annotations
@@ -225,11 +225,7 @@ def answer_footer(
     cited: Collection[int],
     answer: str = "",
 ) -> str:
-    """Return the text to append to `answer`; "" if there is nothing to add.
-
-    It consists of up to three paragraphs, each after an empty line: models that are not installed,
-    contradictions between results, and warnings about images.
-    """
+    """Return paragraphs to append: missing models, contradictions, warnings; "" for none."""
     concerned = relevant_results(
         director.record,
         director.intent,

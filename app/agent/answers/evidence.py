@@ -1,7 +1,7 @@
 """Evidence: the numbering of results, and the check of an answer's citations against them.
 
 A successful call is a result. It gets the next number in its conversation, [1], [2], ..., in the
-order in which results arrive. The card shows the number, the model is told it with the result, and
+order in which results arrive. The number is shown on the result's card and told to the model, and
 answers cite it. Numbering continues from question to question, so that each number means one result
 in the whole conversation. A failed call has no number, because no statement can be based on it.
 """
@@ -56,7 +56,7 @@ class Evidence:
         self._last = max(self._known, default=0)
 
     def take(self, message: Message) -> Message:
-        """Number a result and return a copy with the number; return a failed call unchanged."""
+        """Return a copy of a message with the next result number; a failed call is unchanged."""
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
@@ -151,7 +151,7 @@ def told(message: Message) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return an answer without the marks that the program added."""
+    """Return an answer without the "[check: ...]" and ": no such result" that the program added."""
     return re.sub(rf" ?{MARK.pattern}", "", text.replace(UNKNOWN, ""))
 
 

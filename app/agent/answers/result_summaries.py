@@ -41,7 +41,7 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """Return what the calls in a run found so far, for a run that ended early.
+    """Return the answer for a run that ended early: what its calls found, and what was not run.
 
     `undone` names the calls that were not run, and the open steps of the plan.
     """
@@ -164,7 +164,7 @@ def _part(warning: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital at its beginning."""
+    """Return a text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 

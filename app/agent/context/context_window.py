@@ -249,7 +249,7 @@ class ContextWindow:
 
     @property
     def room(self) -> int:
-        """Return how many tokens a request may take: the context minus the space for the answer."""
+        """Return how many tokens a request may take: the context less the answer and a margin."""
         room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
         return max(0, int(min(room, self._most * self._factor)))
 
@@ -275,7 +275,7 @@ class ContextWindow:
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
         """Make the next requests smaller, because the endpoint found `prompt` too long.
 
-        `said` is what the endpoint said about its limit.
+        `said` holds the limit and the size of the request as the endpoint reported them.
         """
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:

@@ -134,7 +134,7 @@ INTERRUPTED = "The run was stopped before this call gave a result."
 
 
 def system_prompt() -> str:
-    """Return the assistant's prompt, followed by the rules about data.
+    """Return the system prompt: the assistant's instructions, then the rules about marked data.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
@@ -254,10 +254,10 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Return short ids that a model can copy, by call id: the number by which a result is cited.
+    """Return a short id for each call, which a model can copy, by the call's own id.
 
-    A call without such a number is "call-1", "call-2", ... in the order of the calls. The ids stay
-    the same while the thread grows.
+    It is the number by which the result is cited. A call without such a number is "call-1",
+    "call-2", ... in the order of the calls. The ids stay the same while the thread grows.
     """
     numbers = {item.call_id: item.evidence for item in history if item.evidence}
     calls = (call.id for message in history for call in message.tool_calls)

@@ -48,8 +48,7 @@ class ReadInput(BaseModel):
 class ReadOutput(BaseModel):
     """A page of a result; `value` holds it, nested under the keys that lead to it.
 
-    `part` is the path of the part that was read. For a list, table or text, `total` counts its
-    items or characters, and `next_offset` is where the next page begins; None after the last.
+    `total` counts the items or characters of `part`; `next_offset` is None after the last page.
     """
 
     id: str

@@ -60,7 +60,7 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return a call that lists the existing names, after `call` found nothing for its name.
+    """Return a call that lists the existing names, because `call` found nothing.
 
     None if the question expects no data, the result was not empty, or no such call can be made.
     """

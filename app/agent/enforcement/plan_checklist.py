@@ -137,8 +137,8 @@ class PlanState:
         """Mark a call as started. Pending steps before the call's own step are skipped.
 
         Returns:
-            A key of the step that the call belongs to: its own step, or else the one in progress;
-            "" if there is none.
+            A key for the step that the call belongs to: the call's own step, or else the step in
+            progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -177,7 +177,7 @@ class PlanState:
             self.changed = True
 
     def recommend(self, tool: str, why: str) -> bool:
-        """Add a step that the packs recommend; return False if the plan already has that step."""
+        """Add a step for a tool that packs recommend; return False if the plan already has one."""
         if any(tool == step.tool or tool in step.tools for step in self._steps):
             return False
         self._steps.append(_Step(tool, why, by="rules"))

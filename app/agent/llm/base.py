@@ -134,7 +134,7 @@ ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
 
 
 def model_info(model: object) -> ModelInfo:
-    """Return the model's `info`, or cautious defaults if it has none."""
+    """Return the model's `info`, or `ModelInfo` with cautious defaults if it has none."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
 

@@ -1,4 +1,4 @@
-"""Construction of the language model named in the settings, with the table of all kinds.
+"""Construction of the language model named in the settings, with the table of all kinds of model.
 
 To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
 function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.

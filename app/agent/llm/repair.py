@@ -42,8 +42,8 @@ _PACKED = 2
 def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | None:
     """Return the arguments that a model wrote, or None if they cannot be read in exactly one way.
 
-    Blank text means no arguments. In an answer that is not `complete`, but cut off at a length
-    limit, anything may be missing, so no closing bracket is added.
+    Blank text means no arguments. If the answer is not `complete` but was cut off at a length
+    limit, no closing bracket is added, because anything may be missing.
     """
     if complete and not text.strip():
         return {}

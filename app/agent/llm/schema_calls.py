@@ -3,8 +3,8 @@
 The endpoint is asked for an answer that fits a JSON schema: either one call,
 `{"tool": NAME, "arguments": {...}}`, or `{"answer": TEXT}`. llama.cpp, vLLM, LM Studio and Ollama
 enforce such a schema while they sample, so that every answer of any model has that form. The
-endpoint does not show the model the schema or the tools, hence `instruction`; and the model may
-know no role for results of tools, hence `as_plain`.
+endpoint does not show the model the schema or the tools, so `instruction` describes them. The
+model's chat format may have no role for results of tools, so `as_plain` writes them as text.
 """
 
 from __future__ import annotations

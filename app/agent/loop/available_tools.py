@@ -57,7 +57,7 @@ class OfferedTools:
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return the schemas, as `may_need` shortens them, with `text` applied to all descriptions.
+    """Return schemas shortened by `may_need`, with `text` applied to all their descriptions.
 
     `text` removes identifying text: a description may name a user's folder.
     """

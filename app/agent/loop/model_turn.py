@@ -1,7 +1,7 @@
 """`process`: asks the model for its next message and streams it.
 
-An answer counts only when it is complete: its calls are made by `tool_calls` afterwards, so a
-stream that breaks has done nothing and may be repeated.
+An answer counts only when it is complete: only then does `tool_calls` make its calls. A stream that
+breaks has therefore had no effect, and the request may be repeated.
 """
 
 from __future__ import annotations

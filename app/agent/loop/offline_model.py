@@ -144,8 +144,8 @@ def next_action(
     """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
     The call has literal arguments. `results` are those of this question's calls so far, in the
-    order in which they ended. If `certain`, None is also returned if a step cannot run, has failed,
-    or the question is not certain; otherwise such steps are skipped.
+    order in which they ended. If `certain`, None is also returned if the question is not certain,
+    or if a step failed or cannot run; otherwise a step that cannot run is skipped.
     """
     plan, scene = intent.plan, intent.scene
     if not isinstance(plan, ToolPlan) or not plan.steps:

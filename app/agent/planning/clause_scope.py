@@ -1,4 +1,4 @@
-"""Scope of clauses: filler words, reported speech, and words addressed to a kind of question."""
+"""Finds filler words, reported speech, unanswerable subjects, and the words of each kind."""
 
 from __future__ import annotations
 
@@ -86,10 +86,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches in requests that no tool answers.
-
-    These are textbook questions, errands, everyday matters, and requests to operate the viewer.
-    """
+    """Return the matches in textbook questions, errands and the like, which no tool answers."""
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):

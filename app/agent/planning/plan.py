@@ -184,8 +184,8 @@ class Intent:
         may_concern_other_images: Whether the question might be about an image other than the
             current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
-        viewer: One line with the keys for what the question asks of the viewer, which no tool can
-            do; "" if it asks for nothing of the kind.
+        viewer: One line that says how the user can do in the viewer what the question asks for and
+            no tool can do; "" if it asks for nothing of the kind.
         plan: The tool calls with which rules answer the question, a reply without calls, or
             `NoRule`.
     """

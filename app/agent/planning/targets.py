@@ -95,10 +95,10 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 
 
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the output with this key of the latest step that provides one, as a source.
+    """Return the source of the value under an output key: the latest step that declares the key.
 
-    If there is none, it is the output of a step whose tool declares no key, or the value from an
-    earlier question, or `MissingValue`, in this order.
+    Without such a step, it is the latest step whose tool declares no key, or else the value from an
+    earlier question, or else `MissingValue`.
     """
     for known in (True, False):
         for number in range(len(steps), 0, -1):
@@ -150,7 +150,7 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the earlier output that the pack's plan uses for an argument, as a source, or None.
+    """Return the earlier output that an argument takes by `rule.feeds`, as a source, or None.
 
     `earlier`: whether results of earlier questions in the conversation may be used as well.
     """

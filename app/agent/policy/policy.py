@@ -45,9 +45,9 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges tool calls by `DEFAULTS` and by added `rules`, which cannot permit any more calls.
+    """Judges tool calls by the rules in `DEFAULTS` and by stricter ones in `rules`.
 
-    `also` are policies that apply as well, such as the site's in addition to the user's.
+    `also` are further policies that apply, such as the site's in addition to the user's.
     """
 
     rules: PolicySettings = field(default_factory=PolicySettings)

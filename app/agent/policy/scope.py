@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return the resolved path that writing to `name` would reach; None if it is ambiguous."""
+        """Return the resolved path that writing to `name` would reach; None if it is uncertain."""
         try:
             path = Path(name)
             if not path.is_absolute():

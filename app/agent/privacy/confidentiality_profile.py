@@ -66,10 +66,7 @@ def is_coded(key: str) -> bool:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Return whether a value is in the code list of the attribute `key`.
-
-    Each of several values, divided by backslashes, must be in it as a whole or word by word.
-    """
+    """Return whether all values in `value` are in the code list of `key`, or all their words."""
     codes = _codes().get(key, frozenset[str]())
     values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
     return all("".join(words) in codes or codes.issuperset(words) for words in values if words)

@@ -104,10 +104,9 @@ def _names_one(key: str) -> bool:
 
 
 def attribute_of(key: str) -> str:
-    """Return the attribute's name for a key.
+    """Return a key's attribute: the keyword of the DICOM tag that it begins with, or else the key.
 
-    For a key that begins with a DICOM tag, this is the tag's keyword or, if the tag is unknown, the
-    rest of the key. Any other key is returned unchanged.
+    For an unknown tag, it is the text after the tag.
     """
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key

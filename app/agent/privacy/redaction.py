@@ -69,10 +69,10 @@ _TITLED = re.compile(
 
 
 class Redactor:
-    """Removes identifiers from one transcript, and restores file names in the model's answers.
+    """Removes identifiers from one transcript, and restores file names in the model's calls.
 
-    The path of an open image is replaced by the image's id, that of a file in calls and results by
-    "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
+    The path of an open image is replaced by the image's id, and that of a file in calls and results
+    by "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
     while the transcript grows. Cleaned messages are cached for as long as the transcript stays the
     same or only grows. `identifiers` are values known to identify the open images' patients.
     """

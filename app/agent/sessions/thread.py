@@ -78,7 +78,7 @@ class Thread:
 
     @property
     def title(self) -> str:
-        """The first question that says what the conversation is about, shortened."""
+        """The first question that is more than a greeting, shortened; "" if there is none."""
         asked = [item.text for item in self._history if item.role == "user"]
         return short_title(next(filter(has_subject, asked), asked[0] if asked else ""))
 

@@ -30,7 +30,7 @@ NICE = 5
 class ServerConfig:
     """The settings of a model's process, explained in `LocalModel`.
 
-    `engine` is the function that loads the model, as "module:function"; `key` is the API key that
+    `engine` names the function that loads the model ("module:function"); `key` is the API key that
     requests must carry.
     """
 
