@@ -43,8 +43,8 @@ def record_export(
         **facts: Further facts about the export.
 
     Raises:
-        FileProblem: The log cannot be written, or the file must not be; the body of the `with`
-            statement is then not run.
+        FileProblem: The log cannot be written, or `check_target` forbids the file; the body of the
+            `with` statement is then not run.
     """
     check_target(path, opened, replace=replace)
     if log is None:

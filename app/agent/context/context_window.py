@@ -221,7 +221,7 @@ class Prompt:
         shortened: How many messages were shortened to fit the window, not counting results that
             exceeded the limit for a single result.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
-        estimate: The value of `tokens` before calibration.
+        estimate: The value of `tokens` without the correction by `Calibration`.
     """
 
     messages: list[Message]

@@ -153,12 +153,11 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """Yield the history's messages as a model receives them, each with a flag.
+    """Yield the history's messages as a model receives them, each with a flag: (message, is_note).
 
-    The flag is True for a note about the open images; it stands before a question if these images
-    have changed. Every tool message is passed through `result`, which marks it as data. A call
-    without a result (after a crash or a cancel) is given one, because endpoints refuse a transcript
-    without it.
+    The flag is True for a note about the open images, inserted before a question if they have
+    changed. Every tool message is passed through `result`, which marks it as data. A call without
+    a result (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):

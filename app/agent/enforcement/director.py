@@ -134,7 +134,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Remove the next calls from `waiting` and return them; they may run in parallel.
+        """Remove the next calls from `waiting` and return those to make now, perhaps in parallel.
 
         The packs' rules may change these calls, or insert others before them.
         """

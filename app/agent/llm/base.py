@@ -1,4 +1,4 @@
-"""The interface of a language model: one method that streams."""
+"""The interface of a language model: the method `stream`, and the types of what it yields."""
 
 from __future__ import annotations
 

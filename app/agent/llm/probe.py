@@ -84,7 +84,7 @@ class Report:
         ok: Whether the model can be used.
         lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
             Unless `ok`, the last line says what to do.
-        form: How the model calls tools best, to be remembered for it; "auto" if unknown.
+        form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
     """
 
     ok: bool

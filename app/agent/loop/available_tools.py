@@ -183,7 +183,7 @@ def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that returns whether a tool's required package or model is missing."""
+    """Return a function that takes a tool and says if a model or package it requires is missing."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds filler words, reported speech, unanswerable subjects, and the words of each kind."""
+"""Finds filler words, reported speech, unanswerable subjects, and each question kind's words."""
 
 from __future__ import annotations
 

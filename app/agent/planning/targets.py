@@ -132,8 +132,8 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the image that a tool works on if the user names none.
 
-    It is the output that the pack's plan passes to the tool, else the converted or generated image,
-    else the open one.
+    It is the output that the pack passes to the tool (`ToolRule.feeds`), else the converted or
+    generated image, else the open one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:

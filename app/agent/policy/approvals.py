@@ -1,7 +1,7 @@
 """Questions to the user before anything is sent to a remote model, and before a tool that acts.
 
-What is shown is what runs: the arguments are validated and frozen before the question, shown whole
-with every invisible character written out, and compared once more right before the call.
+The user sees exactly what will run: the arguments are validated and frozen before the question,
+shown in full with every invisible character written out, and compared once more before the call.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
      "folders": {"allow": ["/data/exports"], "deny": ["/data/exports/old"]},
      "remember": false}
 
-"*" as NAME means every tool. `remember: false` takes "for this conversation" out of the answers.
+"*" as NAME means every tool. With `remember: false`, no answer is valid for a whole conversation.
 The settings file holds the same fields, so `app.settings.PolicySettings` is their one definition.
 """
 

@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The scope of a yes: this picture if it is risky, otherwise all pictures of its image."""
+        """What a yes covers: this picture if it is risky, otherwise all pictures of its image."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 

@@ -50,7 +50,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in DICOM headers: pairs of keyword, or tag if private, and value."""
+    """Return the identifiers in DICOM headers, given as pairs (keyword or private tag, value)."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:

@@ -154,7 +154,7 @@ class SessionStore:
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """Return a thread that can only be read, even one that another program is writing."""
+        """Return a thread for reading only; it may even be open for writing in another program."""
         folder = self._folder(thread_id)
         self._flush(thread_id)
         content = read(folder / FILE)
