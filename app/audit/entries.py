@@ -196,7 +196,7 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return (head, id): the head in a file's bytes, and the `Keys.id` of its signer by the file.
+    """Return (head, id): the head in a file's bytes, and its signer's `Keys.id` as named there.
 
     The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
     """

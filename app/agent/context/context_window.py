@@ -55,8 +55,8 @@ class _Entry:
 class Draft:
     """A transcript that is shortened in steps until it fits the model's context.
 
-    Its token counts are estimates before calibration. Messages are left out only in whole groups: a
-    question with its note about images, or an answer with the results of its calls.
+    Its token counts are estimates not corrected by `Calibration`. Messages are left out only in
+    whole groups: a question with its note about images, or an answer with the results of its calls.
     """
 
     def __init__(

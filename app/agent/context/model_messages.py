@@ -226,7 +226,7 @@ def as_data(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text in Unicode form NFKC (wide letters become normal), without invisible signs."""
+    """Return a text without invisible characters, in Unicode form NFKC (no wide letters)."""
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 

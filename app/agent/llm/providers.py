@@ -182,7 +182,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return `build(choice)`, for questions; a local model is built once and then kept."""
+        """Return the model for `choice`, for questions; a local one is built once and kept."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":

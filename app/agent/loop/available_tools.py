@@ -183,7 +183,7 @@ def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that takes a tool and says if a model or package it requires is missing."""
+    """Return a function that tells whether a model or package that a tool requires is missing."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

@@ -159,7 +159,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """Return the judgement of a call by the policy and by the user's earlier answers."""
+        """Return whether to allow, ask about or deny a call, by the policy and earlier answers."""
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged

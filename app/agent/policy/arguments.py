@@ -108,7 +108,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as written in declarations."""
+        """The place without list indices ("files.name"), as declared in `ToolSpec.paths`."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 

@@ -74,7 +74,7 @@ class Consents:
             self._text.add(Target(thread_id, host, model))
 
     def about(self, to: Target, shown: Shown) -> bool | None:
-        """Return the user's answer about a picture; None if they have not been asked."""
+        """Return True if the user allowed this picture, False if not, None if not asked yet."""
         with self._lock:
             if (to, shown.image) in self._no:
                 return False

@@ -104,9 +104,9 @@ def _names_one(key: str) -> bool:
 
 
 def attribute_of(key: str) -> str:
-    """Return a key's attribute: the keyword of the DICOM tag that it begins with, or else the key.
+    """Return the attribute that a key names: for a key that begins with a DICOM tag, its keyword.
 
-    For an unknown tag, it is the text after the tag.
+    For an unknown tag, it is the text after the tag; for any other key, the key itself.
     """
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
