@@ -184,7 +184,7 @@ class Identifiers:
         self.pattern = re.compile("|".join(ordered), re.IGNORECASE) if ordered else None
 
     def knows(self, number: int) -> bool:
-        """Return whether a number above 9,999 is an id, or an id without its leading zeros."""
+        """Return whether a number is an id, with or without leading zeros; False below 10,000."""
         return number > 9_999 and str(number) in self._owners
 
     def without(self, text: str, mark: str) -> str:
