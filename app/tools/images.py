@@ -43,7 +43,7 @@ _MOST_NOTES = 200  # images that a language model is told of
 
 @dataclass(frozen=True, slots=True)
 class OpenImage:
-    """An image as it was shown when the run started.
+    """An image as it was shown in the viewer when the run started.
 
     Attributes:
         id: The app's id; "image-1" is the current image.
@@ -81,7 +81,7 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
 
 
 def lexical(path: Path) -> Path:
-    """Return an absolute path without "." and "..", without accessing the disk."""
+    """Return a path made absolute and without "." and "..", without accessing the disk."""
     return Path(os.path.normpath(path.absolute()))
 
 
@@ -106,7 +106,7 @@ class FrameSource(Protocol):
     """An object that decodes frames, such as `app.imaging.decode.Decoder`."""
 
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return a future of the decoded frame."""
+        """Start decoding frame `index` (from 0) of a file, and return a future of the frame."""
         ...
 
 
@@ -130,7 +130,7 @@ class RunImages:
         opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
-        earlier: What lay in the output folder before, which are not files of the run.
+        earlier: Names of what was in the output folder before the run; the run may not read these.
     """
 
     def __init__(
@@ -235,9 +235,9 @@ class RunImages:
         return self._find(name) is not None
 
     def is_made(self, path: Path) -> bool:
-        """Return True if a resolved path in the output folder is of a file made by the run.
+        """Return True if a file in the output folder was made by the run; `path` is resolved.
 
-        The folder may be the user's own, with pictures of other patients.
+        Other files may be there: the folder may be the user's own, with pictures of other patients.
         """
         return path in self._derived or (
             path.is_relative_to(self._out_real)
@@ -459,7 +459,7 @@ def registered_snapshot(
     source: ImageSnapshot,
     target: RegistrationTarget,
 ) -> ImageSnapshot:
-    """Return a picture of one open image moved to lie on another, such as a registered prior.
+    """Return the snapshot of a picture in which one open image was registered to another.
 
     The patient, date, view and synthetic mark are those of the source. The patient orientation is
     the target's, and so is the pixel spacing, multiplied by the scale, since the picture has the

@@ -69,7 +69,13 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the index file of a folder without loading its weights, for `models install`."""
+    """Check that a folder's index is a Stable Diffusion pipeline's and names only known packages.
+
+    No weights are loaded. `models install` runs this before the folder is used.
+
+    Raises:
+        ToolFailed: The index is missing, is not valid or names another package.
+    """
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -1,4 +1,4 @@
-"""Safe file names, and files that get their final name only once their content is on the disk.
+"""Safe file names, and writing files that get their final name only when complete on the disk.
 
 File systems journal a rename, but the data written before it may still be in memory: a power cut
 could leave a model with the right name and size that is full of zeros.
@@ -111,7 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return `raw`, a path with "/", if it is valid and means the same file on all systems.
+    """Return `raw`, a relative path with "/", unchanged if it means the same file on all systems.
 
     Raises:
         Hostile: The path leads out of its folder, or is not valid on some system.
@@ -154,5 +154,5 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def hostile(reason: str) -> Hostile:
-    """Return the error for files that are refused for `reason`."""
+    """Return the `Hostile` error with the message that files are refused for `reason`."""
     return Hostile(reason, remedy="Nothing was written. Get it again from a source that you trust.")
