@@ -156,7 +156,7 @@ class RunImages:
         self._lock = threading.Lock()
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return the image named by the app's id or a path; see `app.tools.api.Images`."""
+        """Return the image that an id ("image-1") or a path names; see `app.tools.api.Images`."""
         image = self._find(name)
         if image is not None:
             return self._snapshot_of(image, frame)
@@ -191,9 +191,9 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return open images' ids, the current first, then paths of pictures made in the run.
+        """Return the ids of open images, the current first, then the paths of the run's pictures.
 
-        Reports and other objects that are not images are left out, and images cut short.
+        Reports and other objects that are not images are left out, as are images with missing rows.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
@@ -207,8 +207,8 @@ class RunImages:
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for every attribute in the headers of the open files.
 
-        A private attribute has its tag in place of a keyword. The shown file and one file of each
-        series are read; files that cannot be read are left out. Blocks until all of them are read.
+        For a private attribute, the keyword is its tag. The shown file and one file of each series
+        are read; files that cannot be read are left out. Blocks until all of them are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:
@@ -245,15 +245,14 @@ class RunImages:
         )
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return JSON-ready notes on the open images for a language model, the current one first.
+        """Return a JSON-ready description of each open image for a language model.
+
+        The current image is the first. If an image shows another patient than the current one does,
+        its "patient" is a number from 2.
 
         Args:
-            remote: Whether the model runs on another machine: the notes then give ids in place of
+            remote: Whether the model runs on another machine. If so, ids are given in place of
                 paths, since folder and file names often contain patients' names.
-
-        Returns:
-            Of the images, those of a patient other than the current image's have a number of that
-            patient, from 2.
         """
         opened = self._opened[:_MOST_NOTES]
         return [
@@ -277,7 +276,7 @@ class RunImages:
         ]
 
     def used(self) -> list[dict[str, Any]]:
-        """Return a JSON-ready entry for each frame that was read: its file, pixels and window."""
+        """Return a JSON-ready entry for each frame that tools read: its file, pixels and window."""
         with self._lock:
             return list(self._used.values())
 

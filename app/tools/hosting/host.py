@@ -90,7 +90,7 @@ class DeviceQueue:
     def turn(
         self, what: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
     ) -> Generator[None]:
-        """Wait until the call is first in the queue; the `with` block then has the process alone.
+        """Wait until the call is first in the queue; in the `with` block, no other call runs.
 
         `what` is this call's title, shown to calls that wait for it. While this call waits,
         `waiting` is called with the title of the call that is first in the queue.

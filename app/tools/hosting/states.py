@@ -239,7 +239,7 @@ class Durations:
         self._lock = threading.Lock()
 
     def median(self, key: str) -> float | None:
-        """Return the median seconds that earlier calls with this key took; None if not known."""
+        """Return the median seconds of earlier calls with this key; None if none are stored."""
         with self._lock:
             found = self._known.get(key)
             return statistics.median(found) if found else None

@@ -124,7 +124,7 @@ def in_use(device: str) -> int:
 
 
 def size_of(model: Any) -> int:
-    """Return the total bytes of parameters and buffers of all torch modules in an object."""
+    """Return the total bytes of parameters and buffers of all torch modules in `model`."""
     storages: dict[int, int] = {}
     for module in _modules(model, _DEEP, set()):
         for tensor in (*module.parameters(), *module.buffers()):

@@ -258,7 +258,7 @@ def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Unload the model with the card name payload["model"], or all models if it is None."""
+    """Unload the model named payload["model"], or all if that is None; "unloaded" says how many."""
     name = payload.get("model")
     count = _cache.drop(lambda key: name is None or key.name == name)
     progress(1.0, protocol.event_text(protocol.LOADED, models=_cache.entries()))
@@ -266,7 +266,7 @@ def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def report(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the loaded models and the resident memory of this process, for measurements."""
+    """Return the loaded "models" and the "resident" bytes of this process, for measurements."""
     del payload
     return {"models": _cache.entries(), "resident": memory.resident_bytes()}
 

@@ -146,7 +146,7 @@ class ModelCard:
 
     @property
     def size(self) -> int:
-        """Total bytes of the published files whose sizes are on the card."""
+        """Total bytes of the published files; a file of unknown size counts as 0."""
         return self.published_bytes or sum(file.size for file in self.files)
 
     @property
@@ -246,7 +246,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the documentation's Markdown table of models, by default of the shipped cards."""
+    """Return the documentation's Markdown table of the `known` models, by default all shipped."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

@@ -98,7 +98,7 @@ def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> No
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model; `cancel` stops it, and what was downloaded is kept."""
+    """The download of one model; setting `cancel` stops it, and what was downloaded is kept."""
 
     place: Place
     progress: Progress | None = None

@@ -97,7 +97,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """The error for files that could do harm, by intent or by mistake; nothing was written."""
+    """The error for files refused because they could do harm, if only by mistake."""
 
 
 def is_sha256(text: str) -> bool:
@@ -111,7 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return `raw`, a relative path with "/", unchanged if it means the same file on all systems.
+    """Return a path with "/" without a leading "./" if it means the same file on all systems.
 
     Raises:
         Hostile: The path leads out of its folder, or is not valid on some system.

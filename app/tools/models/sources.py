@@ -1,4 +1,4 @@
-"""Read models from a file, folder, zip or tar archive, never unpacked, and write packs of them.
+"""Reads models from a file, folder, zip or tar archive without unpacking it, and writes packs.
 
 An archive is listed first, and refused as a whole if a single entry in it is hostile. Its files are
 then read as streams; the caller alone decides where they are written.
@@ -63,13 +63,13 @@ Streams = Iterator[tuple[str, IO[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that can be listed, and then read once in the order in which they are stored.
+    """Files of a folder or an archive, which can be listed and then read once, in stored order.
 
     Attributes:
         label: The source's name, for messages and for the installation's record.
         sizes: Maps each file's name, with "/", to its size in bytes.
         streams: A function that yields the files with the given names; see `Streams`.
-        is_file: Whether it is a single file.
+        is_file: True if the source is a single file.
         revision: Commit in the repository from which the files came; "" if not known.
         repository: "owner/name" of that repository; "" if not known.
     """
@@ -181,7 +181,7 @@ def _downloaded_commit(folder: Path) -> str:
 
 @contextlib.contextmanager
 def archive_errors(path: Path | str) -> Generator[None]:
-    """Turn errors from reading an archive into `SightlineError`s.
+    """Turn errors from reading an archive in the `with` block into `SightlineError`s.
 
     Raises:
         SightlineError: The archive is damaged.
