@@ -34,7 +34,7 @@ def png_bytes(pixels: NDArray[Any]) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` in JSON's types: numpy scalars as numbers, tuples as lists, NaN as None."""
+    """Return `value` in JSON's types; tuples become lists, NaN and infinity become None."""
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):

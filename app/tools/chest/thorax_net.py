@@ -244,7 +244,7 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated anticlockwise; `padding` is as in `grid_sample`."""
+    """Return square images [n, c, s, s] rotated anticlockwise; see `grid_sample` for `padding`."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)

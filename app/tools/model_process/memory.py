@@ -204,7 +204,7 @@ def _free_addresses() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The device ("cuda", "mps" or "cpu") and precision (name of a torch dtype) of a model."""
+    """The device ("cuda", "mps" or "cpu") and dtype (a torch dtype's name) that a model uses."""
 
     device: str
     dtype: str

@@ -160,7 +160,7 @@ class ModelCard:
         return all(file.sha256 for file in self.files if not file.optional)
 
     def file_of(self, name: str) -> CardFile | None:
-        """Return a file's entry: that with its name, else a pattern that matches it, else None."""
+        """Return the entry with this file name, else the pattern that matches it, else None."""
         exact = next((file for file in self.files if file.name == name), None)
         return exact or next((f for f in self.files if f.is_pattern and f.covers(name)), None)
 

@@ -272,7 +272,7 @@ def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> Model
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Check that a model's files can be loaded, with the card's `check` function if it has one.
+    """Check that a model's files can be loaded, with the card's `check` function; no-op without it.
 
     Raises:
         SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.

@@ -95,7 +95,7 @@ class Place:
         return tuple(name for name in found if name in recorded)
 
     def unrecorded_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the files that would be loaded with the model but are not in its record.
+        """Return the files that would be loaded with the model but are not in its record (if any).
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
         results as much as its weights do. Programs are left out: see `code_permission`.
@@ -128,7 +128,7 @@ class Place:
         return self.base / name
 
     def digest(self, name: str, record: Record | None) -> str:
-        """Return a file's SHA-256; if its size and time are as recorded, it is not read again."""
+        """Return a file's SHA-256; the file is not read if its size and time are as recorded."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):

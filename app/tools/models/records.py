@@ -32,7 +32,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress and raises on a cancel."""
+    """Counts bytes that are read or written, reports the progress, and raises on a cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -176,7 +176,7 @@ class Record:
 
 
 def recorded_file(path: Path, name: str, sha256: str) -> RecordedFile:
-    """Return a record's entry for the file `name` of a model as it is at `path` now."""
+    """Return a record's entry for the model's file `name`, with the size and time of `path` now."""
     _, size, modified = file_key(path)
     return RecordedFile(name, size, sha256, modified)
 

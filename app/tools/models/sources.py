@@ -306,7 +306,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a model pack: card name, files, commit and, for information only, licence."""
+    """A model in a model pack: card name, files, commit and (for information only) licence."""
 
     card: str
     files: tuple[PackFile, ...]

@@ -25,7 +25,7 @@ from app.tools.needs import command
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that can be loaded.
+    """A model whose files are complete, so that it can be loaded.
 
     Attributes:
         path: Its folder; for a model of a single file, that file.
