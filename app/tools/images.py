@@ -245,7 +245,7 @@ class RunImages:
         )
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return a JSON-ready description of each open image for a language model.
+        """Return JSON-ready descriptions of the open images (at most 200) for a language model.
 
         The current image is the first. If an image shows another patient than the current one does,
         its "patient" is a number from 2.

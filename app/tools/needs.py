@@ -24,7 +24,7 @@ def is_installed(package: str) -> bool:
 
 
 def missing_package(feature: str, package: str) -> ToolFailed:
-    """Return the error that `feature` ("Chest segmentation") needs a missing package."""
+    """Return the error that `feature` ("Chest segmentation") needs a package, with instructions."""
     if getattr(sys, "frozen", False):
         remedy = (
             "This build of Sightline is the viewer without the AI packages: "

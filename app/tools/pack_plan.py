@@ -133,7 +133,7 @@ class QuestionKind:
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """Return all tools that may answer it, alternatives included."""
+        """Return the names of all tools that may answer the question, alternatives included."""
         groups = (need.tools if isinstance(need, AnyOf) else (need,) for need in self.tools)
         return tuple(name for group in groups for name in group)
 
@@ -277,8 +277,8 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
-        alone: For a tool that needs several images: the clause for the answer if only one suitable
-            image is open ("no prior is open").
+        alone: For a tool that needs several images: the clause for the answer if no other suitable
+            image of the patient is open ("no prior is open").
         quotes: References to another tool's answer in a question to this tool, which has no memory.
     """
 
@@ -317,8 +317,8 @@ class Successor:
             but a language model may leave it out.
         reason: The reason, as shown in the plan.
         arguments: A function that makes the arguments of `then` from the (output, metadata) of the
-            call before; it returns None if nothing should follow. None for a tool whose arguments
-            do not depend on that result. A tool with a function is not planned beforehand.
+            call before, for a tool whose arguments only that result can give; it returns None if
+            nothing should follow. Such a tool is not planned beforehand.
         unless: Another tool's name: `then` follows only if that tool's model is not installed.
         otherwise: A sentence for the answer if the model of `then` is not installed either.
     """

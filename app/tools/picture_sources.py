@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A picture's source: its pixels and window, and the target it was registered to, if any."""
+    """The image that a picture shows, its window, and the image it was registered to, if any."""
 
     ref: ImageRef
     window: Window | None
@@ -123,10 +123,7 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """The images that one call may read, with a list of the models that made synthetic ones.
-
-    `models` names the makers of the synthetic images that the call has read so far.
-    """
+    """The images that one call may read; `models` are the makers of the synthetic ones it read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images

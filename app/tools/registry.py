@@ -75,7 +75,7 @@ class Registry:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels in the `labels` of the tools' specs, in the order of the tools."""
+        """The labels of findings in all tools' specs (`ToolSpec.labels`), each once."""
         found = (label for tool in self._tools.values() for label in tool.spec.labels)
         return tuple(dict.fromkeys(found))
 

@@ -124,10 +124,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return (text of the answer, its tokens, at most `most`, number of tokens in the prompt).
-
-        `paths` are the image files that the question `prompt` is about.
-        """
+        """Return (the answer's text, its tokens, at most `most`, the prompt's token count)."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():

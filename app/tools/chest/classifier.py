@@ -31,9 +31,7 @@ _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the classifier's labels for the requested names, in that order without duplicates.
-
-    If no names are given, the result is empty.
+    """Return the classifier's labels for the requested names, each once; () if none are requested.
 
     Raises:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than

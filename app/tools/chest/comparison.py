@@ -273,9 +273,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match boxes of two images that overlap (intersection over union above 0.1).
-
-    Both lists are (x0, y0, x1, y1) in pixels of the current image.
+    """Match the boxes of two images that overlap; all are in pixels of the current image.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -338,8 +336,7 @@ def box_row(
     """Return the table row that compares the longer sides of two matched boxes drawn by the user.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    it has no match. `against` are reasons from `length_reasons`; `number` appears in the row's
-    name.
+    it has no match. `against` are reasons from `length_reasons`; the row's name has `number` in it.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None

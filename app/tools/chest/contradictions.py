@@ -172,8 +172,7 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 def contradicts(sentence: str, result: CallResult) -> str | None:
     """Return the words in which a tool's result contradicts a sentence of a language model.
 
-    Returns:
-        "" if the two agree; None if they do not speak of the same finding.
+    The text is "" if the two agree, and None if they do not speak of the same finding.
     """
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):

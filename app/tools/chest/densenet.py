@@ -51,10 +51,7 @@ def load(path: Path) -> Any:
 
 
 def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
-    """Return the central square of pixels [rows, columns] as float32 [1, 1, side, side].
-
-    Grey levels 0..255 become [-1024, 1024].
-    """
+    """Return the image's central square as float32 [1, 1, side, side], grey levels -1024..1024."""
     central = torch.from_numpy(xrv.datasets.XRayCenterCrop()(pixels[None]))[None].float()
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
     if central.shape[2:] != (side, side):

@@ -91,10 +91,7 @@ class ExpertInput(ToolInput):
 
 
 class PlacedBox(BaseModel):
-    """A box (x0, y0, x1, y1) in the answer, with its number, label and image.
-
-    Its coordinates are given as fractions of the model's input and in pixels of the image.
-    """
+    """A box (x0, y0, x1, y1) in the answer: in fractions of the model's input and image pixels."""
 
     number: int
     label: str

@@ -209,9 +209,7 @@ def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check a folder's processor and the headers of its weights, for `models install`.
-
-    Returns the number of parameters.
+    """Check a folder's processor and its weights' headers; return the number of "parameters".
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

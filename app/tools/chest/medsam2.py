@@ -240,10 +240,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Return the payload's box and points as tensors for the network, scaled to its input's pixels.
-
-    `shape` is the image's [rows, columns].
-    """
+    """Return the payload's box and points as network inputs, in pixels of the network's input."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

@@ -55,7 +55,8 @@ class Hanging:
     """The flips that bring an image to the orientation that the models were trained on.
 
     In that orientation the patient's right is on the viewer's left and the head is up. Applying the
-    flips twice restores the image.
+    flips twice restores the image. An image that lies on its side is not flipped; a warning says
+    so.
     """
 
     mirror: bool = False
@@ -64,10 +65,7 @@ class Hanging:
 
     @classmethod
     def of(cls, orientation: Orientation) -> Hanging:
-        """Return the flips that make x grow to the patient's left and y to the feet.
-
-        An image that lies on its side is not flipped; `warnings` says so.
-        """
+        """Return the flips after which x grows to the patient's left and y to the feet."""
         row, column = orientation.row[:1], orientation.column[:1]
         if row in ("H", "F") or column in ("L", "R"):
             return cls(warnings=("the image lies on its side: the model expects it upright",))

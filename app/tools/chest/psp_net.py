@@ -79,10 +79,9 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
 def remove_letterbox(
     probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
 ) -> Tensor:
-    """Resample a structure's probabilities [512, 512] to the image's [rows, columns] (`shape`).
+    """Resample a structure's probabilities [512, 512] to the image's [rows, columns], `shape`.
 
-    The padding is cut off; `corner` is the (top, left) of the image in the square, from
-    `letterbox`.
+    The padding is cut off. `corner` is the image's (top, left) in the square, from `letterbox`.
     """
     side = max(shape)
     grown = functional.interpolate(

@@ -69,13 +69,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check that a folder's index is a Stable Diffusion pipeline's and names only known packages.
-
-    No weights are loaded. `models install` runs this before the folder is used.
-
-    Raises:
-        ToolFailed: The index is missing, is not valid or names another package.
-    """
+    """Raise `ToolFailed` if a folder's index is not that of a usual Stable Diffusion pipeline."""
     _check_index(Path(payload["weights"]))
     return {}
 

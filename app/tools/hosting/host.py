@@ -407,17 +407,13 @@ class ProcessHost:
         return self._board.states()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)`, on any thread, for each change of a model's state.
-
-        Returns a function that ends the subscription.
-        """
+        """Call `listener(state)` on each change, from any thread; return a function to stop it."""
         return self._board.subscribe(listener)
 
     def unload(self, model: str | None = None) -> None:
         """Unload a model, or all if None, after the calls that are running or waiting have ended.
 
-        If it is the process's last model, the process is ended: only that is sure to free the
-        memory.
+        If no model is left in the process, it is ended: only that is sure to free the memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):

@@ -89,10 +89,7 @@ class StateBoard:
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)`, on any thread, for each change of a model's state.
-
-        Returns a function that ends the subscription.
-        """
+        """Call `listener(state)` on each change, from any thread; return a function to stop it."""
         with self._lock:
             self._listeners.append(listener)
 

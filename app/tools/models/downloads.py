@@ -83,10 +83,7 @@ def delete_downloads(place: Place) -> None:
 
 
 def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> None:
-    """Download the file that a model's self-check needs, if any; errors are ignored.
-
-    Without the file, the self-check says that it was not run.
-    """
+    """Download the file for a model's self-check, if it needs one; errors are ignored."""
     check, target = place.card.self_check, place.self_check_file
     if check is None or target is None or not check.fetched or target.is_file():
         return

@@ -151,10 +151,7 @@ def is_aside(place: Place) -> bool:
 
 
 def sweep(models: Path, places: Iterable[Place]) -> None:
-    """Clean up after installations that were killed: delete their files, restore moved models.
-
-    Call this with the lock held.
-    """
+    """Delete or restore files left by killed installations. Call this with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)

@@ -82,10 +82,7 @@ class Place:
         return found if found is not None and found.name == self.card.name else None
 
     def present_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the names of a model's existing files, among those in its record or on its card.
-
-        The card is used if `record` is None.
-        """
+        """Return the names of existing files that are in `record` or, if None, on the card."""
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]
@@ -187,10 +184,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return the permission to run a model's programs, after reading each program again.
-
-    The values are those of `ModelStatus.code`.
-    """
+    """Return the permission to run the programs (`ModelStatus.code`), reading each again."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)

@@ -164,7 +164,7 @@ def _archive_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if a file is named like an archive; by content, torch weights are zips, too."""
+    """Return True if a file's name ends like an archive's; by content, torch weights are zips."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 

@@ -112,7 +112,7 @@ class ModelStatus:
 
     @property
     def usable(self) -> bool:
-        """Whether a tool can try to use the model."""
+        """True if a tool can try to use the model, by its `state`."""
         return self.state in ("embedded", "installed", "intact", "other")
 
     def as_dict(self) -> dict[str, Any]:

@@ -210,7 +210,7 @@ class ModelStore:
         return self.status(wanted)
 
     def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
-        """Identify the models at a path, and what the user must agree to; see `install_plan`.
+        """Return the plan to install the models at a path, with what the user must agree to.
 
         Raises:
             UsageError: There is nothing at the path, or the model cannot be identified.
@@ -232,10 +232,7 @@ class ModelStore:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
         `consent` must cover `plan.terms` and `plan.other`. If it does not cover `plan.code`, the
-        programs are left out, provided that the models work without them.
-
-        Returns:
-            The status of each model.
+        programs are left out, provided that the models work without them. Returns each status.
 
         Raises:
             SightlineError: The plan has problems, a consent of the user is missing, or a file is
@@ -308,7 +305,7 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> Manifest:
-        """Write installed models into a model pack; see `write_pack`."""
+        """Write installed models into the pack `out`; return its manifest. See `write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
