@@ -130,7 +130,7 @@ class RunImages:
         opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
-        earlier: Names of what was in the output folder before the run; the run may not read these.
+        earlier: Paths that were in the output folder before the run, which may not read them.
     """
 
     def __init__(

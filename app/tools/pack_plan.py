@@ -40,7 +40,7 @@ def word_lists(name: str) -> dict[str, str]:
 
 
 def any_of(*words: str) -> str:
-    """Return single words joined to a part of a phrase that matches any of them: "big|large".
+    """Join single words to one part of a phrase that matches any of them: "big|large".
 
     Raises:
         ValueError: One of them is more than one word.
@@ -352,7 +352,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class StatementWords:
-    """Words that show that a sentence states something of an image, and tools that can support it.
+    """Words by which a statement about an image is recognised, and tools that can support it.
 
     A result of any tool that itself contains such a word supports the statement as well.
 
@@ -455,7 +455,7 @@ class Plans:
         return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
 
     def wordings(self) -> Iterator[ResultWording]:
-        """Yield all wordings, in the packs' order."""
+        """Yield every `ResultWording` that a pack declares, in the packs' order."""
         for pack in self.packs:
             yield from pack.wordings
 

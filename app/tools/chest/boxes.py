@@ -100,7 +100,7 @@ class ParsedText:
     Attributes:
         groups: Phrases with their boxes; MAIRA-2's phrases without boxes are included.
         text: The whole text in plain words.
-        refused: One sentence for each box that cannot be used, with the reason.
+        refused: One sentence for each box or part that cannot be used, with the reason.
     """
 
     groups: tuple[GroundedPhrase, ...]

@@ -172,7 +172,7 @@ class ChestXRayClassifier:
     spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
-        """Classify the image; see `app.tools.api.Tool.run`."""
+        """Score the findings on the image in `args`; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)

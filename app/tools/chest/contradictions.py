@@ -47,7 +47,8 @@ class Topic:
         name: Name shown to users.
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
-        absent: Regular expression for texts that call it absent without a negation; "" for none.
+        absent: Regular expression for other texts that call it absent ("normal heart"); "" for
+            none.
     """
 
     name: str
@@ -123,10 +124,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One result's claim that the finding `topic` is present or absent.
-
-    `words` are the result's own; `index` is the result's position in the list of results.
-    """
+    """A claim of result number `index`, namely that `topic` (a finding) is present or absent."""
 
     topic: str
     present: bool

@@ -132,7 +132,7 @@ class ChestXRayGenerator:
     spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
-        """Generate the picture; see `app.tools.api.Tool.run`."""
+        """Make a picture from the description in `args`; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Looking for the model")
         model = required_model(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed

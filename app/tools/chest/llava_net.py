@@ -314,10 +314,9 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """Return the prompt's embeddings [1, tokens, width], with the image's between its two parts.
+    """Return embeddings [1, tokens, width] of the prompt, with those of the image in between.
 
-    `ids` is the result of `prompt_tokens`; `values` is that of `preprocess`, or None without an
-    image.
+    `ids` is the result of `prompt_tokens`; `values` is that of `preprocess`, or None for no image.
     """
     model = llava.model
     table = model.get_input_embeddings()

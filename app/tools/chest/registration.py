@@ -36,7 +36,7 @@ class View:
 
     Attributes:
         pixels: uint8 [rows, columns], upright.
-        lungs: bool [rows, columns].
+        lungs: bool [rows, columns]; not empty.
         spacing: (between columns, between rows), in mm or another unit shared by both images.
         origin: Position (x, y) of the centre of pixel (0, 0), in the same unit.
     """
@@ -119,7 +119,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
-    """Return the transform that registers `prior` to `current`; both must have lungs."""
+    """Return the transform that registers `prior` to `current`; both lung masks are not empty."""
     progress(0.05, "Aligning the lungs' outlines")
     start = _outline_transform(current, prior)
     progress(0.2, "Comparing the greys")

@@ -254,7 +254,10 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Resample maps [c, 128, 128] of a letterboxed image of `shape` to `size`, without padding."""
+    """Resample maps [c, 128, 128] of a letterboxed image to `size`, without the padding.
+
+    `shape` is the image's (rows, columns); the result is [c, rows, columns] of `size`.
+    """
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []

@@ -1,4 +1,4 @@
-"""The tool `dicom_processor`: makes a PNG of what the viewer shows, with the image's own size."""
+"""The tool `dicom_processor`: makes a PNG of what the viewer shows, at the image's own size."""
 
 from __future__ import annotations
 

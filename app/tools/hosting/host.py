@@ -174,7 +174,7 @@ class DeviceQueue:
             self._leave(ticket)
 
     def close(self) -> None:
-        """End the process and the call running in it, for good; waiting calls are cancelled."""
+        """End the process for good, with the call running in it; waiting calls are cancelled."""
         with self._turns:
             self._closed = True
             self._arm(None)

@@ -1,8 +1,8 @@
 """Model cards: each model's files, origin, licence, terms, memory and limits.
 
 Each is a TOML file in `resources/models`, read strictly. A value that was not available when the
-card was written, such as the digest of a file behind a login, is left out and never guessed: such
-files are pinned when they are first installed.
+card was written, such as the digest of a file behind a login, is left out and never guessed: the
+digests of such files are recorded when they are first installed.
 """
 
 from __future__ import annotations

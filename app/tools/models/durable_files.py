@@ -111,7 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return a path with "/" without a leading "./" if it means the same file on all systems.
+    """Check that a path with "/" means the same file on all systems; return it without "./".
 
     Raises:
         Hostile: The path leads out of its folder, or is not valid on some system.

@@ -48,7 +48,7 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock, waiting if another thread in this program holds it.
+        """Hold the lock during the `with` block; wait if another thread of this program has it.
 
         Raises:
             SightlineError: Another program holds the lock.
@@ -99,7 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Replace installed models with new ones, given as (place, folder); on failure, none of them.
+    """Replace installed models with new ones, given as (place, folder): all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.

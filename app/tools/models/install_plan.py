@@ -234,7 +234,7 @@ def checked_model(
     revision: str = "",
     left_out: Iterable[str] = (),
 ) -> PlannedModel:
-    """Return the plan to install `files` as the model at `place`, with its problems and open terms.
+    """Return the plan to install `files` as the model at `place`: its problems and terms to accept.
 
     `revision` is the source's commit; a text that is not a commit id counts as "".
     """

@@ -82,7 +82,7 @@ class Place:
         return found if found is not None and found.name == self.card.name else None
 
     def present_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the names of existing files that are in `record` or, if None, on the card."""
+        """Return the names of existing files in `record`, or on the card if `record` is None."""
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]
@@ -92,10 +92,11 @@ class Place:
         return tuple(name for name in found if name in recorded)
 
     def unrecorded_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the files that would be loaded with the model but are not in its record (if any).
+        """Return the files that would be loaded with the model but are not in its record.
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
-        results as much as its weights do. Programs are left out: see `code_permission`.
+        results as much as its weights do. Programs are left out: see `code_permission`. Without a
+        record, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()

@@ -63,7 +63,7 @@ Streams = Iterator[tuple[str, IO[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files of a folder or an archive, which can be listed and then read once, in stored order.
+    """A file, folder or archive whose files can be listed, and then read once in stored order.
 
     Attributes:
         label: The source's name, for messages and for the installation's record.
@@ -83,7 +83,7 @@ class Source:
 
 
 def open_source(path: Path) -> Source:
-    """Return the files at a path as a source.
+    """Return the file, folder or archive at a path as a `Source`.
 
     Raises:
         UsageError: There is nothing at the path.
@@ -103,7 +103,7 @@ def open_source(path: Path) -> Source:
 def folder_source(
     path: Path, label: str, *, root: Path | None = None, revision: str = "", repository: str = ""
 ) -> Source:
-    """Return a folder as a source; hidden files and folders in it are left out.
+    """Return a folder as a `Source`; hidden files and folders in it are left out.
 
     Symbolic links must not lead out of `root`, by default the folder itself.
 
@@ -164,7 +164,10 @@ def _archive_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if a file's name ends like an archive's; by content, torch weights are zips."""
+    """Return True if a file's name ends like an archive's (.zip, .tar, .tar.gz, .tgz).
+
+    The content is not checked, since torch weights are zip files, too.
+    """
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 

@@ -112,7 +112,7 @@ class ModelStatus:
 
     @property
     def usable(self) -> bool:
-        """True if a tool can try to use the model, by its `state`."""
+        """True if `state` is embedded, installed, intact or other, so that a tool can try it."""
         return self.state in ("embedded", "installed", "intact", "other")
 
     def as_dict(self) -> dict[str, Any]:

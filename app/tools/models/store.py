@@ -232,7 +232,8 @@ class ModelStore:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
         `consent` must cover `plan.terms` and `plan.other`. If it does not cover `plan.code`, the
-        programs are left out, provided that the models work without them. Returns each status.
+        programs are left out, provided that the models work without them. Returns each model's
+        status.
 
         Raises:
             SightlineError: The plan has problems, a consent of the user is missing, or a file is
