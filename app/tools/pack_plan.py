@@ -237,8 +237,8 @@ class Discovery:
     Attributes:
         tool: Name of a tool that lists existing names (modalities, field values); it must only
             read.
-        key: Key in that tool's `output` of the list of names, or of a dict of such lists by the
-            argument's value.
+        key: Key in that tool's `output` of a list of names, or of a dict that has them as keys or
+            in a list under the argument's name.
         argument: The argument of the call that found nothing; it is then set to the nearest
             existing name.
     """

@@ -245,7 +245,7 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """Load LLaVA-Med from a folder.
+    """Load LLaVA-Med from a folder, on the device and in the precision of `work`.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.

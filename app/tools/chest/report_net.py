@@ -39,7 +39,7 @@ class Section:
 
 
 def load(path: Path, work: Work) -> Section:
-    """Load the model in a folder.
+    """Load the model of one section from a folder, on the device and in the precision of `work`.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.

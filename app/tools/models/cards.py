@@ -183,7 +183,7 @@ def cards() -> Mapping[str, ModelCard]:
 
 
 def read_card(path: Path) -> ModelCard:
-    """Read a card from its TOML file.
+    """Return the card that a TOML file contains.
 
     Raises:
         ValueError: A key is unknown or missing, or a value is not valid.

@@ -97,7 +97,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """The error for files refused because they could do harm, if only by mistake."""
+    """The error for files that could do harm, if only by mistake; nothing was written."""
 
 
 def is_sha256(text: str) -> bool:

@@ -162,7 +162,7 @@ def sweep(models: Path, places: Iterable[Place]) -> None:
 
 
 def delete(place: Place) -> None:
-    """Delete a model's installed files and its record."""
+    """Delete a model's files and its record; if its folder is a symbolic link, only the link."""
     if not place.card.folder:
         for path in _owned_paths(place):
             retry_while_in_use(path.unlink)

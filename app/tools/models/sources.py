@@ -336,7 +336,7 @@ class Manifest:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Parse a pack's manifest.
+    """Return the manifest of a model pack, from the bytes of its TOML file.
 
     Raises:
         SightlineError: The data is not a manifest, or is one in a later format.
@@ -372,7 +372,9 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a new pack, checking each file against its record.
+    """Write installed models into a new pack at `out`, and return its manifest.
+
+    Each file is checked against its record.
 
     Raises:
         UsageError: The file exists, its ending is not .zip, .tar, .tar.gz or .tgz, or a model is
