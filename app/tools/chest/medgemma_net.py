@@ -53,7 +53,7 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """Load MedGemma from a folder, on the device and in the precision of `work`.
+    """Load MedGemma from a folder as `work` says, but in float32 where it says float16.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.
