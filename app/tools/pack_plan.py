@@ -239,8 +239,7 @@ class Discovery:
             read.
         key: Key in that tool's `output` of a list of names, or of a dict that has them as keys or
             in a list under the argument's name.
-        argument: The argument of the call that found nothing; it is then set to the nearest
-            existing name.
+        argument: The argument of the empty call that is then set to the nearest existing name.
     """
 
     tool: str

@@ -264,8 +264,7 @@ class Durations:
 class Estimate:
     """Estimates how long one call will still take.
 
-    `usual` is the usual duration of such a call in seconds, or None; `clock` returns monotonic
-    seconds.
+    `usual` is the usual duration of such a call in seconds, or None; `clock` is monotonic, in s.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:

@@ -164,10 +164,7 @@ def _archive_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if a file's name ends like an archive's (.zip, .tar, .tar.gz, .tgz).
-
-    The content is not checked, since torch weights are zip files, too.
-    """
+    """Return True if a file's name ends in .zip, .tar, .tar.gz or .tgz, whatever its content."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 
@@ -372,9 +369,7 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a new pack at `out`, and return its manifest.
-
-    Each file is checked against its record.
+    """Write a new pack of installed models, checked against their records; return its manifest.
 
     Raises:
         UsageError: The file exists, its ending is not .zip, .tar, .tar.gz or .tgz, or a model is
