@@ -95,7 +95,7 @@ class CallLog:
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
-        """Add a finished call, of the current run if `here`, and return its log entry."""
+        """Add a finished call, made in this run if `here` is True, and return its log entry."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.output)
@@ -131,7 +131,7 @@ class CallLog:
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """Return the paths of the image in `note` and of its sources; see `LoggedCall.sources`."""
+        """Return the path of the image in `note` and the paths of images it was made from."""
         own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
@@ -140,11 +140,11 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return what was logged about the image with reference `key`, or None if it is unknown."""
+        """Return the note on the image with reference `key`, or None if there is none."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """Return the references of the open images that arguments name.
+        """Return the references of the open images that a call's arguments name.
 
         Naming a file that was made from an image counts as naming the image.
         """
@@ -215,7 +215,7 @@ def _id(text: str) -> str:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield the strings in JSON, at any depth."""
+    """Yield the string values in JSON data at any depth, without the keys of objects."""
     left = [value]
     for _ in range(_STRINGS):
         if not left:

@@ -1,4 +1,4 @@
-"""References to open images: their names in texts, in tool arguments, and what suits a tool.
+"""References to open images: how texts and tool arguments name them, and which images suit a tool.
 
 An open image is described by its note, a mapping with `id`, `path`, `kind`, `modality` and more,
 as in `RunRequest.image_notes`.
@@ -26,7 +26,7 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file, or the image's id if the name cannot be shown unchanged.
+    """Return the name of an image's file, or the image's id if the name has unusual characters.
 
     The id is added to the name if another image in `notes` has the same file name.
     """
@@ -39,7 +39,7 @@ def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) ->
 
 
 def named_with_id(note: Mapping[str, Any]) -> str:
-    """Return "NAME (ID)" of an image, for texts that ask a person to name an image."""
+    """Return "NAME (ID)" of an image, for a text that asks the user which image is meant."""
     own, name = str(note.get("id") or ""), name_of(note)
     return name if name == own or not own else f"{name} ({own})"
 

@@ -23,7 +23,7 @@ from app.tools.files import png_bytes
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
-    """Return an event in the JSON form that the command line prints.
+    """Return an event as JSON data, in the form that the command line prints.
 
     PNGs of masks and heat maps are written to `out_dir`.
 
@@ -104,7 +104,7 @@ def plain(value: Any) -> Any:
 def describe(event: RunEvent) -> str:
     """Return a short description of an event for a person; "" if there is nothing to say.
 
-    Streamed text is not described, because it is printed as it arrives.
+    Streamed text and the answer are not described, because they are printed by themselves.
     """
     match event:
         case events.RunStarted():

@@ -23,12 +23,12 @@ _EMPTY = re.compile(
 
 
 def has_subject(question: str) -> bool:
-    """Return whether a question says what a conversation is about: "hello" does not."""
+    """Return True unless a question is only a greeting, thanks, "help", "test" or empty."""
     return _EMPTY.fullmatch(question) is None
 
 
 def for_people(error: str) -> str:
-    """Return an error's text without the part that is meant for the language model alone."""
+    """Return an error's text without its last part, which is meant only for the language model."""
     return error.partition(MEND)[0].rstrip()
 
 
@@ -54,7 +54,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: Whether the patient's right is on the picture's right, because the file is so.
+        mirrored: Whether the patient's right is on the picture's right, as the file stores it.
     """
 
     model_config = ConfigDict(frozen=True)

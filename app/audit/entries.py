@@ -126,7 +126,7 @@ def _derived(secret: bytes, purpose: bytes) -> bytes:
 
 
 def encode(number: int, time: str, action: str, facts: Facts) -> bytes:
-    """Return a line's text, which lacks the MAC; facts too long for one line are shortened."""
+    """Return a line's text without its MAC; facts too long for one line are shortened."""
     text = _encoded(number, time, action, dict(facts))
     if len(text) > MAX_LINE_BYTES - _MAC_BYTES - 1:
         text = _encoded(number, time, action, _shortened(facts))
@@ -196,7 +196,7 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return the head in a file's bytes, and the `Keys.id` that the file names as its signer's.
+    """Return (head, id): the head in a file's bytes, and its signer's `Keys.id` as named there.
 
     The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
     """

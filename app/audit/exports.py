@@ -43,8 +43,8 @@ def record_export(
         **facts: Further facts about the export.
 
     Raises:
-        FileProblem: The log cannot be written, or the file must not be; the body of the `with`
-            statement is then not run.
+        FileProblem: The log cannot be written, or `check_target` forbids the file; the body of the
+            `with` statement is then not run.
     """
     check_target(path, opened, replace=replace)
     if log is None:
@@ -71,7 +71,7 @@ def record_export(
 
 @contextlib.contextmanager
 def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
-    """Record that the body of the `with` statement deletes a conversation, and if that fails.
+    """Record that the body of the `with` statement deletes a conversation, and any failure of it.
 
     Raises:
         FileProblem: The log cannot be written; the body of the `with` statement is then not run.

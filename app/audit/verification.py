@@ -1,9 +1,9 @@
 """Verification of the audit log against its chain of MACs and its signed head.
 
 It finds every changed byte, every line that was removed, inserted, duplicated or moved, lines cut
-off the end, a missing file, and a log that was written without the key. It cannot find that an
-older copy of the whole folder was put back while no program was running, unless the log's end was
-noted before (`anchor`), nor changes by somebody who has the key.
+off the end, a missing file, and a log that was written without the key. It cannot find changes by
+somebody who has the key. If an older copy of the whole folder was put back while no program was
+running, it finds this only if the log's end was noted before (`anchor`).
 """
 
 from __future__ import annotations

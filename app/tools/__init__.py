@@ -1,1 +1,1 @@
-"""The tools that work on images: their interface, registry and packs."""
+"""The tools that work on images: their interface, registry and packs (groups of tools)."""

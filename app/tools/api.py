@@ -1,4 +1,4 @@
-"""The interface between packs and the program: tools, their specs, contexts and results.
+"""The interface between packs (groups of tools, e.g. "chest") and the program.
 
 A tool's `run` is plain blocking code. It is called in an executor thread, never on the GUI thread;
 anything heavy (torch) goes through `context.host` into the model process.
@@ -35,11 +35,11 @@ class ToolRetry(SightlineError):
 
 
 class ToolFailed(SightlineError):
-    """The error for a call that failed for good; it says why, and `remedy` what the user can do."""
+    """The error for a call that cannot succeed: it says why, and `remedy` what the user can do."""
 
 
 class CancelToken:
-    """A thread-safe flag that stops a piece of work."""
+    """A thread-safe flag that tells running work, such as a tool call, to stop."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -48,7 +48,7 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called."""
+        """True once `cancel` has been called."""
         return self._event.is_set()
 
     def cancel(self) -> None:
@@ -75,12 +75,12 @@ class CancelToken:
             raise Cancelled
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds` for the flag; return whether it is set."""
+        """Wait up to `seconds` for the flag; return True if it is set, False if it is not."""
         return self._event.wait(seconds)
 
 
 class Approval(StrEnum):
-    """A tool's effect. By default, the user is asked before any but READ and COMPUTE."""
+    """The effect of a tool. By default, the user must agree to all but READ and COMPUTE."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -194,7 +194,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ImageSnapshot:
-    """An image as a tool sees it; it does not change while the call runs.
+    """An image as a tool receives it; it does not change while the call runs.
 
     Attributes:
         ref: The reference that findings on this image must carry. For a PNG made in this run from
@@ -226,12 +226,12 @@ class ImageSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationTarget:
-    """The image to which the content of a picture was registered.
+    """The image onto which another image was aligned (registered) to make a new picture.
 
     Attributes:
-        image: The image whose rows, columns and patient orientation the picture has.
-        scale: Size of an object in the picture's source divided by the size of the same object in
-            `image`, both in mm; None if not known.
+        image: The target image: the picture has its rows, columns and patient orientation.
+        scale: Size of an object in the image that was aligned, divided by the size of the same
+            object in `image`, both in mm; None if not known.
     """
 
     image: ImageSnapshot
@@ -270,12 +270,12 @@ class Images(Protocol):
         ...
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all images, the current one first."""
+        """Return the ids or paths by which `resolve` finds the images, the current image first."""
         ...
 
 
 class ModelHost(Protocol):
-    """Runs functions in the model process."""
+    """Runs functions in the model process, a separate process that does the heavy work (torch)."""
 
     def call(
         self,
@@ -300,7 +300,7 @@ class ModelHost(Protocol):
 
 
 class Confirm(Protocol):
-    """A function that asks the user a yes-or-no question, which language models cannot answer."""
+    """A function that asks the user a yes-or-no question; a language model cannot answer it."""
 
     def __call__(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
         """Ask the user whether to go on despite a reason against it, and wait for the answer.
@@ -351,7 +351,7 @@ class ToolContext:
     confirm: Confirm = _no_user
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
-        """Return the provenance of findings made by this call."""
+        """Return the record of tool, model, run and call for findings made by this call."""
         return Provenance(
             tool=spec.name,
             tool_version=spec.version,
@@ -382,7 +382,7 @@ class Tool(Protocol):
 
 
 class Registrar(Protocol):
-    """The two methods of the registry that a pack's function `register(registry)` may call."""
+    """The part of the registry that a pack's function `register(registry)` may use."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

@@ -43,7 +43,7 @@ _MOST_NOTES = 200  # images that a language model is told of
 
 @dataclass(frozen=True, slots=True)
 class OpenImage:
-    """An image as it was shown when the run started.
+    """An image as it was shown in the viewer when the run started.
 
     Attributes:
         id: The app's id; "image-1" is the current image.
@@ -81,7 +81,7 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
 
 
 def lexical(path: Path) -> Path:
-    """Return an absolute path without "." and "..", without accessing the disk."""
+    """Return a path made absolute and without "." and "..", without accessing the disk."""
     return Path(os.path.normpath(path.absolute()))
 
 
@@ -106,7 +106,7 @@ class FrameSource(Protocol):
     """An object that decodes frames, such as `app.imaging.decode.Decoder`."""
 
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
-        """Return a future of the decoded frame."""
+        """Start decoding frame `index` (from 0) of a file, and return a future of the frame."""
         ...
 
 
@@ -130,7 +130,7 @@ class RunImages:
         opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
-        earlier: What lay in the output folder before, which are not files of the run.
+        earlier: Paths that were in the output folder before the run, which may not read them.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class RunImages:
         self._lock = threading.Lock()
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return the image named by the app's id or a path; see `app.tools.api.Images`."""
+        """Return the image that an id ("image-1") or a path names; see `app.tools.api.Images`."""
         image = self._find(name)
         if image is not None:
             return self._snapshot_of(image, frame)
@@ -191,9 +191,9 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return open images' ids, the current first, then paths of pictures made in the run.
+        """Return the ids of open images, the current first, then the paths of the run's pictures.
 
-        Reports and other objects that are not images are left out, and images cut short.
+        Reports and other objects that are not images are left out, as are images with missing rows.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
@@ -207,8 +207,8 @@ class RunImages:
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for every attribute in the headers of the open files.
 
-        A private attribute has its tag in place of a keyword. The shown file and one file of each
-        series are read; files that cannot be read are left out. Blocks until all of them are read.
+        For a private attribute, the keyword is its tag. The shown file and one file of each series
+        are read; files that cannot be read are left out. Blocks until all of them are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:
@@ -235,9 +235,9 @@ class RunImages:
         return self._find(name) is not None
 
     def is_made(self, path: Path) -> bool:
-        """Return True if a resolved path in the output folder is of a file made by the run.
+        """Return True if a file in the output folder was made by the run; `path` is resolved.
 
-        The folder may be the user's own, with pictures of other patients.
+        Other files may be there: the folder may be the user's own, with pictures of other patients.
         """
         return path in self._derived or (
             path.is_relative_to(self._out_real)
@@ -245,15 +245,14 @@ class RunImages:
         )
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """Return JSON-ready notes on the open images for a language model, the current one first.
+        """Return JSON-ready descriptions of the open images (at most 200) for a language model.
+
+        The current image is the first. If an image shows another patient than the current one does,
+        its "patient" is a number from 2.
 
         Args:
-            remote: Whether the model runs on another machine: the notes then give ids in place of
+            remote: Whether the model runs on another machine. If so, ids are given in place of
                 paths, since folder and file names often contain patients' names.
-
-        Returns:
-            Of the images, those of a patient other than the current image's have a number of that
-            patient, from 2.
         """
         opened = self._opened[:_MOST_NOTES]
         return [
@@ -277,7 +276,7 @@ class RunImages:
         ]
 
     def used(self) -> list[dict[str, Any]]:
-        """Return a JSON-ready entry for each frame that was read: its file, pixels and window."""
+        """Return a JSON-ready entry for each frame that tools read: its file, pixels and window."""
         with self._lock:
             return list(self._used.values())
 
@@ -459,7 +458,7 @@ def registered_snapshot(
     source: ImageSnapshot,
     target: RegistrationTarget,
 ) -> ImageSnapshot:
-    """Return a picture of one open image moved to lie on another, such as a registered prior.
+    """Return the snapshot of a picture in which one open image was registered to another.
 
     The patient, date, view and synthetic mark are those of the source. The patient orientation is
     the target's, and so is the pixel spacing, multiplied by the scale, since the picture has the

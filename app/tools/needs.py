@@ -11,7 +11,7 @@ AI_PACKAGES = ("torch", "torchvision", "torchxrayvision", "transformers", "diffu
 
 
 def command() -> str:
-    """Return the command for messages: "sightline", or "python -m app" if run from source."""
+    """Return how users start the program: "sightline", or "python -m app" if run from source."""
     return "sightline" if getattr(sys, "frozen", False) else "python -m app"
 
 
@@ -24,7 +24,7 @@ def is_installed(package: str) -> bool:
 
 
 def missing_package(feature: str, package: str) -> ToolFailed:
-    """Return the error that `feature` ("Chest segmentation") needs a missing package."""
+    """Return the error that `feature` ("Chest segmentation") needs a package, with instructions."""
     if getattr(sys, "frozen", False):
         remedy = (
             "This build of Sightline is the viewer without the AI packages: "
@@ -42,7 +42,7 @@ def missing_package(feature: str, package: str) -> ToolFailed:
 
 
 def require_packages(feature: str, *packages: str) -> None:
-    """Check that packages are installed.
+    """Raise an error if any of these Python packages is not installed.
 
     Raises:
         ToolFailed: A package is not installed; the message says how to add it.

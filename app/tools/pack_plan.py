@@ -1,11 +1,11 @@
 """Types by which a pack declares when its tools are used: words, question kinds, rules, order.
 
-In `register(registry)`, a pack adds its plan beside its tools:
+A pack adds its plan and its tools in `register(registry)`:
 
     registry.plan(PackPlan(pack="cells", kinds=(...), tools=(...), successors=(...)))
 
-The planner knows no tool by name: its decisions rest on these declarations alone, which are data
-without any logic.
+The planner knows no tool by name: it decides only by these declarations, which are data without any
+logic.
 
 Words are written as a user would write them, in any language, in lower case: "count", "how many".
 They match whole words ("count" does not match "account"); `*` stands for any further letters
@@ -33,14 +33,14 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 def word_lists(name: str) -> dict[str, str]:
-    """Return the lists of `resources/words/{name}.txt`, each below its name in square brackets."""
+    """Return the comma-separated word lists in `resources/words/{name}.txt` by section name."""
     text = (resources_dir() / "words" / f"{name}.txt").read_text("utf-8")
     found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", text, re.MULTILINE)
     return {section: words.strip() for section, words in found}
 
 
 def any_of(*words: str) -> str:
-    """Return a pattern part that matches any of several words: "big|large".
+    """Join single words to one part of a phrase that matches any of them: "big|large".
 
     Raises:
         ValueError: One of them is more than one word.
@@ -52,7 +52,7 @@ def any_of(*words: str) -> str:
 
 
 class Priority(IntEnum):
-    """Preference for a tool among those that do the same work."""
+    """The preference for a tool among several that do the same work; see `AnyOf`."""
 
     EXCLUDED = 0
     """Never run for a question, not even if a model chooses it."""
@@ -64,14 +64,14 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these tools suffices: the one whose words are in the question, else the first."""
+    """Tools of which one suffices: the one whose words are in the question, else the first."""
 
     tools: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All of these tools are needed."""
+    """Tools that are all needed, for `ToolRule.requires`."""
 
     tools: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class QuestionKind:
         beats: Kinds that are dropped if this one is recognised: comparison beats counting. None of
             them is dropped if all of this kind's own tools are left out.
         tools: The tools that answer it, in the order in which they run. A tool that is not
-            installed is skipped; recommended tools are named by a `Successor` instead.
+            installed is skipped. Tools that are only recommended are named by a `Successor`.
         certain: Whether rules may answer the question without a language model, provided that it
             asks nothing else.
         needs_image: Whether the question is about an open image.
@@ -101,8 +101,8 @@ class QuestionKind:
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether the part of the question that contains its words is addressed to its tools:
-            kinds that are not `whole` themselves do not count there ("ask CheXagent whether the
+        whole: Whether its tools get the whole part of the question with its words, so that other
+            kinds do not count there unless they are `whole` as well ("ask CheXagent whether the
             heart is enlarged"). In other parts of the question, `beats` has no effect.
         addressed: Whether its words name the tool that is asked, so that the next question is
             addressed to the same tools: "CheXagent, is the heart enlarged?".
@@ -133,14 +133,14 @@ class QuestionKind:
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """Return all tools that may answer it, alternatives included."""
+        """Return the names of all tools that may answer the question, alternatives included."""
         groups = (need.tools if isinstance(need, AnyOf) else (need,) for need in self.tools)
         return tuple(name for group in groups for name in group)
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """An argument that, if not given, is taken from the output of an earlier call.
+    """An argument that is taken from the output of an earlier call if the call does not give it.
 
     Attributes:
         tools: Tools whose output may be used; the latest successful call counts. () for any tool
@@ -158,10 +158,10 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """The images that a tool accepts; an attribute that is () excludes none.
+    """The images that a tool accepts; an attribute that is () excludes no image.
 
     Attributes:
-        kinds: "dicom" or "picture", as in the notes on open images.
+        kinds: "dicom" or "picture", the "kind" of an image in `RunImages.notes`.
         modalities: Accepted values of the DICOM attribute Modality; an image without it is
             accepted.
         body_parts: Texts of which BodyPartExamined must contain one; an image without that
@@ -215,11 +215,11 @@ class TextWords:
 
     Attributes:
         after: Words that introduce the text, which then continues to the end of the sentence; () to
-            take the whole question.
+            use the whole question.
         about: If the question has none of the words in `after`, the text is the clause that
             contains the first of these words: "RLL consolidation, box".
-        whole: Whether to take everything addressed to the tool if the question has none of the
-            words in `after`.
+        whole: If the question has none of the words in `after`, whether the text is everything that
+            is addressed to the tool.
         quoted: Whether quoted text in the question takes precedence: "box 'the rounded opacity'".
     """
 
@@ -232,13 +232,13 @@ class TextWords:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """A tool that lists existing names, run after a call that unexpectedly found nothing.
+    """A tool to run if another call found nothing unexpectedly: it lists the names that exist.
 
     Attributes:
         tool: Name of a tool that lists existing names (modalities, field values); it must only
             read.
-        key: Key in that tool's `output`, under which there is a list of names, or lists of names by
-            the argument's value.
+        key: Key in that tool's `output` of a list of names, or of a dict that has them as keys or
+            in a list under the argument's name.
         argument: The argument of the empty call that is then set to the nearest existing name.
     """
 
@@ -264,9 +264,9 @@ class ToolRule:
         empty: Keys in its `output`; if the values of all of them are missing, empty or 0, the tool
             found nothing. If the question needs the tool, this is suspicious, and `discovery` is
             used.
-        missing: Keys in its `output` or `metadata` whose values list what the tool looked for and
-            did not find.
-        discovery: What to do if it found nothing.
+        missing: Keys in its `output` or `metadata` whose values list the objects that the tool
+            looked for and did not find.
+        discovery: The tool to run if this one found nothing; None for none.
         makes: Key in its `output` that holds the path of the picture it makes; "" if it makes none.
         made: Names that a user may give that picture: "segmentation overlay", "converted image".
         converts: Whether that picture shows the same content as the image that the tool was given.
@@ -276,9 +276,9 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
-        alone: For a tool that needs several images: the clause that says that no other open image
-            is one for it ("no prior is open").
-        quotes: What a question to a tool without memory may refer to.
+        alone: For a tool that needs several images: the clause for the answer if no other suitable
+            image of the patient is open ("no prior is open").
+        quotes: References to another tool's answer in a question to this tool, which has no memory.
     """
 
     tool: str
@@ -315,11 +315,11 @@ class Successor:
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
         reason: The reason, as shown in the plan.
-        arguments: A function of the (output, metadata) of the call before, for a tool whose
-            arguments only that result can give: it returns them, or None if nothing is to follow.
-            Such a tool is not planned beforehand.
-        unless: Another tool's name; this one follows only if that one's model is not installed.
-        otherwise: A sentence for the answer if the tool's model is not installed either.
+        arguments: A function that makes the arguments of `then` from the (output, metadata) of the
+            call before, for a tool whose arguments only that result can give; it returns None if
+            nothing should follow. Such a tool is not planned beforehand.
+        unless: Another tool's name: `then` follows only if that tool's model is not installed.
+        otherwise: A sentence for the answer if the model of `then` is not installed either.
     """
 
     after: tuple[str, ...]
@@ -334,7 +334,7 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """An argument that may refer to what another tool said: "do you agree with that reading?".
+    """An argument that may refer to another tool's answer: "do you agree with that reading?".
 
     The tool remembers nothing, so the latest of these texts is put before the argument's own.
 
@@ -351,14 +351,15 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class StatementWords:
-    """Words by which a statement about an image is recognised, and the tools that can support it.
+    """Words by which a statement about an image is recognised, and tools that can support it.
 
     A result of any tool that itself contains such a word supports the statement as well.
 
     Attributes:
         words: The words, as in `QuestionKind.words`.
-        tools: Tools whose results support it, whatever their words.
-        judges: Whether it judges something: a tool's `judgement` or `reliable` may forbid that.
+        tools: Tools whose results support the statement, whatever words they contain.
+        judges: Whether the statement is a judgement, which a tool's `judgement` or `reliable` in
+            its output may forbid.
     """
 
     words: tuple[str, ...]
@@ -383,13 +384,14 @@ class PackPlan:
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
         disagreements: A function that returns the contradictions between results.
-        contradicts: A function that returns what a result says against a model's sentence; "" if
-            it agrees, None if they do not speak of the same.
+        contradicts: A function that returns the words of a result that contradict a model's
+            sentence; "" if they agree, None if they do not speak of the same finding.
         caveats: Words that mark a warning as being about the image and not about a single call
             ("mirrored"): such a warning is repeated below every answer about that image.
-        statements: What a model's answer may say of an image, and the tools that can support it.
+        statements: Statements about an image that need support, and the tools that can support
+            them.
         suggestions: Questions that the window offers before the first one is asked.
-        suggested_for: The images for which it offers them.
+        suggested_for: The images for which the window offers `suggestions`.
         marked_question: The question that is asked when the user chooses, in the menu of a mark, to
             have the marked part outlined. It names the tool, so that every planner runs it.
     """
@@ -412,7 +414,7 @@ class PackPlan:
 
 
 class Plans:
-    """The plans of all packs, looked up by tool and by kind."""
+    """The plans of all packs, with look-ups by tool and by kind of question."""
 
     def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
         self.packs = tuple(packs)
@@ -431,7 +433,7 @@ class Plans:
         return self._rules.get(tool) or ToolRule(tool)
 
     def rules(self) -> tuple[ToolRule, ...]:
-        """Return all rules."""
+        """Return the rules of all packs' tools."""
         return tuple(self._rules.values())
 
     def kinds(self) -> tuple[tuple[PackPlan, QuestionKind], ...]:
@@ -439,11 +441,11 @@ class Plans:
         return self._kinds
 
     def kind(self, name: str) -> QuestionKind | None:
-        """Return the first kind with that name; None if there is none."""
+        """Return the first kind of question with that name; None if there is none."""
         return next((kind for _, kind in self.kinds() if kind.name == name), None)
 
     def caveats(self, tool: str) -> tuple[str, ...]:
-        """Return the words that mark a tool's warnings as being about the image; see `PackPlan`."""
+        """Return the words that mark a tool's warning as being about the image; see `PackPlan`."""
         packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
         return tuple(word for pack in packs for word in pack.caveats)
 
@@ -452,7 +454,7 @@ class Plans:
         return next((item for item in self.wordings() if item.tool == tool), ResultWording(tool))
 
     def wordings(self) -> Iterator[ResultWording]:
-        """Yield all wordings, in the packs' order."""
+        """Yield every `ResultWording` that a pack declares, in the packs' order."""
         for pack in self.packs:
             yield from pack.wordings
 

@@ -1,8 +1,8 @@
-"""Notes beside the pictures of an output folder: which image each shows, and what is synthetic.
+"""Records, in an output folder, which image each picture shows and which pictures are synthetic.
 
-An output folder serves a whole conversation, even when it is opened again another day. Without a
-note, a picture of a CT slice would have no modality, spacing, orientation or identity for the next
-question.
+An output folder serves a whole conversation, even when it is opened again another day. Without this
+record, a picture of a CT slice would have no modality, spacing, orientation or identity for the
+next question.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A picture's source: its pixels and window, and the target it was registered to, if any."""
+    """The image that a picture shows, its window, and the image it was registered to, if any."""
 
     ref: ImageRef
     window: Window | None
@@ -39,7 +39,7 @@ class Origin:
 
 
 def record(folder: Path, name: str, origin: Origin) -> None:
-    """Store `origin` as the source of the picture `folder / name`; a failure is only logged."""
+    """Store the origin of the picture `folder / name` in its folder; a failure is only logged."""
     entry: dict[str, Any] = {
         "picture": name,
         "ref": _ref_json(origin.ref),
@@ -58,7 +58,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
 
 
 def find(folder: Path, name: str) -> Origin | None:
-    """Return the source last stored for the picture `folder / name`; None if none is readable."""
+    """Return the origin last stored for the picture `folder / name`; None if none can be read."""
     try:
         lines = read_regular(folder / FILE).decode().splitlines()
     except (OSError, UnicodeDecodeError):
@@ -123,14 +123,14 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """The images that one call may read; `models` made the synthetic ones that it has read."""
+    """The images that one call may read; `models` are the makers of the synthetic ones it read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
         self.models: list[str] = []
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return an image; see `app.tools.api.Images`."""
+        """Return an image, and note its maker if it is synthetic; see `app.tools.api.Images`."""
         snapshot = self._images.resolve(name, frame)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
         if not model and snapshot.derived:  # a patient's image with a synthetic one in it
@@ -161,7 +161,7 @@ class CallImages:
 
 
 def warning(models: Sequence[str]) -> str:
-    """Return the warning sentence for a result, naming the models."""
+    """Return the warning that a result is based on synthetic images made by these models."""
     return (
         f"a synthetic image, made by {' and '.join(models)}: this result says nothing of any "
         "patient"
@@ -169,11 +169,11 @@ def warning(models: Sequence[str]) -> str:
 
 
 def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
-    """Return a call's result, marked as based on synthetic images by `models` if there are any.
+    """Return a call's result, marked as based on synthetic images by `models`, if there are any.
 
-    Done here for all tools, so that none can forget it: such an image shows no patient. The warning
-    is added to the summary, to metadata["warnings"] and to each finding; pictures get the mark in
-    their files and in their options.
+    All tools' results pass through here, so that no tool can forget the mark: such an image shows
+    no patient. The warning is added to the summary, to metadata["warnings"] and to each finding;
+    pictures get the mark in their files and in their options.
     """
     if not models:
         return result

@@ -1,4 +1,4 @@
-"""The registry of tools: those of the built-in packs and those of third-party packages."""
+"""The registry of all tools: those of the built-in packs and those of third-party packages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PackProblem:
 
 
 class Registry:
-    """Tools by name, in the order in which they were registered."""
+    """All tools by name, in the order in which they were registered, and the packs' plans."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
@@ -75,7 +75,7 @@ class Registry:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels in the `labels` of the tools' specs, in the order of the tools."""
+        """The labels of findings in all tools' specs (`ToolSpec.labels`), each once."""
         found = (label for tool in self._tools.values() for label in tool.spec.labels)
         return tuple(dict.fromkeys(found))
 
@@ -84,7 +84,7 @@ class Registry:
         return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
-        """Return every tool."""
+        """Return every tool, in the order in which they were registered."""
         return tuple(self._tools.values())
 
     def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
@@ -105,8 +105,8 @@ class Registry:
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     """Return a registry with the tools in the built-in packs, then those in third-party packs.
 
-    Its `problems` name the third-party packs that were left out, and why. `third_party` are entry
-    points; by default those that installed packages declare.
+    Its `problems` name the third-party packs that could not be loaded, and why. `third_party` are
+    entry points; by default those that installed packages declare.
     """
     registry = Registry()
     general.register(registry)
@@ -136,7 +136,7 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 
 
 class RegisteredTool:
-    """Wraps a pack's tool, and refuses to run it if its spec has changed since it was registered.
+    """Wraps a pack's tool; `run` refuses to run it if its spec has changed since it was registered.
 
     It also marks results that are based on synthetic images; see `picture_sources`.
     """
@@ -146,7 +146,7 @@ class RegisteredTool:
         self.spec = plain_spec(tool.spec)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Run the tool; see `app.tools.api.Tool.run`.
+        """Run the wrapped tool and mark its result if it is based on synthetic images.
 
         Raises:
             ToolFailed: The tool's spec has changed since it was registered.
@@ -186,9 +186,9 @@ def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
 
     The words in `EVERYDAY_WORDS` are removed, and `whole` and `addressed` are set to False. All
     plans are checked against every question: a plan with words such as "is" or "image" would make
-    the program ask the language model once more about nearly every question. A kind that has no
-    other words is left out. A kind with `bare` keeps its words, since it counts only if the
-    question says nothing else. `tools` are the names of the pack's own tools.
+    the program ask the language model once more about nearly every question. A kind of question
+    that has no words left is left out. A kind with `bare` keeps its words, since it counts only if
+    the question says nothing else. `tools` are the names of the pack's own tools.
 
     Raises:
         ValueError: The plan has a rule for a tool that is not the pack's own.

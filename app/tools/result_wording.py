@@ -1,8 +1,9 @@
 """Types by which a pack says how its tools' results are worded without a language model.
 
 A pack's `PackPlan` has a `ResultWording` for each tool whose result needs more than its summary. A
-wording describes and never judges: scores and measurements with their units, and what they rest
-on. The answer's writer adds the number by which a sentence cites its result.
+wording describes and never judges: it gives scores and measurements with their units, and says how
+they were obtained. The code that writes the answer adds the number by which a sentence cites its
+result.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or several about one thing.
+    """A sentence of an answer, or several about the same thing.
 
     Attributes:
-        cites: Whether the sentence is based on the result and cites it, unlike a general remark
-            ("a score is no diagnosis").
+        cites: Whether the sentence is based on the result and cites it, unlike a general remark ("a
+            score is no diagnosis").
     """
 
     text: str
@@ -37,11 +38,10 @@ class ResultWording:
         lines: A function that takes (output, metadata) and returns the lines of text; None to use
             the result's own summary.
         kind: The kind of question that a result answers directly; that answer then comes first.
-        subject: What the direct answer is about, to be named if the result is missing: "whether the
+        subject: The subject of the direct answer, named if the result is missing: "whether the
             heart is enlarged".
-        answer: A function that takes (output with metadata, targets) and returns the direct
-            answer, in which each inner sequence is one line; the targets are those of
-            `AnswerContext`.
+        answer: A function that takes (output with metadata, targets) and returns the direct answer,
+            in which each inner sequence is one line; the targets are those of `AnswerContext`.
     """
 
     tool: str
@@ -54,10 +54,10 @@ class ResultWording:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The question that an answer is written for.
+    """The question that an answer is written for, and the tools that ran for it.
 
     Attributes:
-        kinds: The kinds to which the question belongs.
+        kinds: The kinds to which the question belongs (see `QuestionKind`).
         ran: The tools that returned a result.
         targets: Names of those of the pack's `PackPlan.targets` that the question mentions.
     """
@@ -84,7 +84,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Results that contradict each other; each of them is shown as it is, never an average.
+    """Results that contradict each other; the user is shown each of them and never an average.
 
     Attributes:
         about: The subject: "pleural effusion".
@@ -97,7 +97,7 @@ class Disagreement:
 
 
 def cited(lines: Sequence[str]) -> list[Sentence]:
-    """Return the lines as sentences that cite the result."""
+    """Return each line as a `Sentence` that cites its result."""
     return [Sentence(line) for line in lines]
 
 
@@ -108,7 +108,7 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Return a number as text with thousands separators; `digits` decimals unless it is whole."""
+    """Return a number as text with thousands separators, and `digits` decimals if not whole."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return one_line(str(value))
     if float(value).is_integer():
@@ -117,7 +117,7 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def scores_of(output: Data) -> dict[str, float]:
-    """Return the numbers in a flat `output` by their keys; other values are left out."""
+    """Return the numbers in a tool's `output` by their keys; all other values are left out."""
     return {
         str(label): float(score)
         for label, score in output.items()
@@ -126,5 +126,5 @@ def scores_of(output: Data) -> dict[str, float]:
 
 
 def has_words(text: str, pattern: str) -> bool:
-    """Return True if a regular expression occurs in `text` as whole words."""
+    """Return True if a regular expression matches whole words in `text`, in any case."""
     return re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) is not None

@@ -1,8 +1,8 @@
 """The footer of an answer: contradictions between results, and warnings about images.
 
-The program adds it, whoever gave the answer. A follow-up question is often answered from earlier
-results without running a tool again; warnings about an earlier result are then repeated if the
-answer cites it or the question is about the same image.
+The program adds it, whether a model or rules wrote the answer. A follow-up question is often
+answered from earlier results without running a tool again; warnings about an earlier result are
+then repeated if the answer cites it or the question is about the same image.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class RelevantResults:
         results: The results, in the order in which they arrived.
         rested_on: The numbers (`LoggedCall.number`) of the results that the answer is based on:
             those from this run and those that it cites; all if a model's answer cites nothing.
-        seen: Notes on the open images that are shown or asked about, the current one first.
+        seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
+            question is about, in the order of the open images.
         mirrored: Names of the images that the model saw in a mirrored picture.
         open: Each open image's name with its sources (`CallLog.sources`), the current one first.
     """
@@ -67,8 +68,8 @@ def relevant_results(
 ) -> RelevantResults:
     """Return the results that an answer may be based on.
 
-    `cited` are the numbers of the results that the answer cites. If rules wrote the answer,
-    `by_rules`, these are all that it is based on; a model's answer may be based on others.
+    `cited` are the numbers of the results that the answer cites. An answer by rules (`by_rules`) is
+    based on these and on this run's results; a model's may also be based on earlier ones.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -142,7 +143,7 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
 
 
 def as_given(item: LoggedCall) -> CallResult:
-    """Return a result in the form in which packs compare results."""
+    """Return a finished call as the `CallResult` that the packs' comparison functions take."""
     call, result = item.call, item.message
     return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
 
@@ -158,7 +159,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 def image_warnings(concerned: RelevantResults, plans: Plans, answer: str = "") -> str:
     """Return a paragraph of warnings about the images of these results; "" if there are none.
 
-    Those that `answer` has already are left out.
+    A tool's warning that is already part of the text `answer` is not repeated.
     """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
@@ -224,7 +225,7 @@ def answer_footer(
     cited: Collection[int],
     answer: str = "",
 ) -> str:
-    """Return the paragraphs to add to `answer`, each after an empty line; "" for none."""
+    """Return paragraphs to append: missing models, contradictions, warnings; "" for none."""
     concerned = relevant_results(
         director.record,
         director.intent,

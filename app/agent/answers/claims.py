@@ -1,8 +1,8 @@
 """Marks in a model's answer at figures and statements that no result of the conversation supports.
 
 Only what code can compare is marked: figures with their units, subjects that the cited tool cannot
-show, judgements that the tool itself declined, results of another image, and deeds without a call.
-A statement without a mark is not thereby right.
+show, judgements that the tool itself declined, results of another image, and actions that the
+model claims but no call performed. A statement without a mark may still be wrong.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Figure:
 
 
 class Claims:
-    """Compares the texts of a model in one run with the results of the conversation.
+    """Marks what a model wrote in one run but no result of the conversation supports.
 
     Args:
         director: The run's director, with the intent and the finished calls.
@@ -130,9 +130,10 @@ class Claims:
         self._said: dict[int, set[str]] = {}
 
     def answer(self, text: str) -> str:
-        """Return an answer with its marks; at least one if it is about an image that no tool read.
+        """Return a final answer with a mark after each figure and statement that nothing supports.
 
-        `marked` does the same for other texts.
+        An answer about an image on which no tool has run gets at least one mark. Use `marked` for
+        the model's other texts.
         """
         asked = self._director.intent
         told = self.marked(text)
@@ -142,7 +143,7 @@ class Claims:
         return told
 
     def marked(self, text: str) -> str:
-        """Return a text with a mark after each figure and statement that nothing supports."""
+        """Return a text with "[check: WHY]" after each figure and statement without support."""
         text = unmarked(text)
         plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
         plain = _blanked(plain, citations(text, self._results))

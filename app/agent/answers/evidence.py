@@ -1,7 +1,7 @@
 """Evidence: the numbering of results, and the check of an answer's citations against them.
 
 A successful call is a result. It gets the next number in its conversation, [1], [2], ..., in the
-order in which results arrive. The card shows the number, the model is told it with the result, and
+order in which results arrive. The number is shown on the result's card and told to the model, and
 answers cite it. Numbering continues from question to question, so that each number means one result
 in the whole conversation. A failed call has no number, because no statement can be based on it.
 """
@@ -56,7 +56,7 @@ class Evidence:
         self._last = max(self._known, default=0)
 
     def take(self, message: Message) -> Message:
-        """Number a result and return a copy with the number; return a failed call unchanged."""
+        """Return a copy of a message with the next result number; a failed call is unchanged."""
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
@@ -71,8 +71,8 @@ class Evidence:
     ) -> Checked:
         """Check the citations in an answer, and return the answer with its closing text.
 
-        `before` are other texts by the model in this run, which are checked but not changed;
-        `behind` gets the cited numbers and returns the text that the program adds to the answer.
+        `before` are the model's other texts in this run, which are checked but not changed.
+        `behind` is called with the cited numbers and returns text to add at the answer's end.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -124,7 +124,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
 
 
 def said_on_the_way(history: Sequence[Message]) -> list[str]:
-    """Return the texts that the model wrote together with calls since the last question."""
+    """Return the texts that the model wrote beside its tool calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
         if message.role == "user":
@@ -140,7 +140,7 @@ def numbers_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with its citation before the full stop; if `number` is 0, without one."""
+    """Return a sentence with "[number]" before its full stop or colon; unchanged if it is 0."""
     if not number:
         return line
     mark = f"[{number}]"
@@ -155,12 +155,12 @@ def told(message: Message) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return an answer without the marks that the program added."""
+    """Return an answer without the "[check: ...]" and ": no such result" that the program added."""
     return re.sub(rf" ?{MARK.pattern}", "", text.replace(UNKNOWN, ""))
 
 
 def mark(why: str) -> str:
-    """Return the mark that says why something in an answer is to be checked."""
+    """Return "[check: WHY]", the mark for a part of an answer that the reader should check."""
     return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
 
 

@@ -1,6 +1,6 @@
 """Answers written from tools' outputs alone: findings, failures and what remains open.
 
-Every line about a result cites it by its number, and stands under what people call the tool.
+Results are grouped under the tool's name for people, and each line cites its result by number.
 Scores and measurements are described, never interpreted as a disease.
 """
 
@@ -31,7 +31,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A step that was not run, with the reason."""
+    """A plan step that was not run: its number in the plan, its tool, and the reason."""
 
     number: int
     tool: str
@@ -41,7 +41,7 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """Return what the calls in a run found so far, for a run that ended early.
+    """Return the answer for a run that ended early: what its calls found, and what was not run.
 
     `undone` names the calls that were not run, and the open steps of the plan.
     """
@@ -62,8 +62,8 @@ def write_summary(
 ) -> str:
     """Return the answer of the offline planner: what was asked first, then the other results.
 
-    `notes` are remarks on the plan, `topics` the names of the question's kinds, `targets` those of
-    the packs' targets that the question is about.
+    `notes` are remarks on the plan, `topics` the names of the `QuestionKind`s of the question, and
+    `targets` the names of the packs' targets (objects, such as the heart) that it is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
@@ -94,7 +94,7 @@ def _head(results: Sequence[Message], skipped: Sequence[Skipped], topics: Collec
 
 
 def name_of_tool(tool: str, plans: Plans) -> str:
-    """Return what people call a tool: its pack's word for its results, or its name as words."""
+    """Return a tool's name for people: the title that its pack gives, or else its name as words."""
     words = tool.replace("_", " ").strip()
     return plans.wording(tool).title or words[:1].upper() + words[1:]
 
@@ -164,7 +164,7 @@ def _part(warning: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital at its beginning."""
+    """Return a text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
@@ -245,7 +245,7 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
     """Return the direct answers that a result gives, one per line.
 
-    The list is empty if the pack has no wording for direct answers.
+    The list is empty if `wording` has no function `answer`, or if that function failed.
     """
     if wording.answer is None:
         return []
@@ -258,7 +258,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return the sentences as one line; those with `cites` set cite the result `number_`."""
+    """Return the sentences in one line; those with `cites` set cite the result number `number_`."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 

@@ -1,1 +1,1 @@
-"""The context of a language model: its messages, what fits, what is shortened, its prompts."""
+"""The context of a language model: its prompts and messages, and how they are made to fit."""

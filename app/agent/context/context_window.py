@@ -1,9 +1,9 @@
 """The context window: builds a request from as much of the thread as fits the model's context.
 
 `Thread.history` keeps everything; shortening affects only one request. Each step shortens the
-oldest messages first and goes little further than it must: results are replaced by their summary,
-pictures are left out, notes on images tell of fewer, and whole exchanges are replaced by a note.
-The current question, and results that the model has not answered yet, stay.
+oldest messages first and stops soon after the request fits: results are replaced by their summary,
+pictures are left out, notes on open images list fewer images, and whole exchanges are replaced by a
+note. The current question, and results that the model has not answered yet, stay.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class _Entry:
 class Draft:
     """A transcript that is shortened in steps until it fits the model's context.
 
-    Its token counts are estimates before calibration. Messages are left out only in whole groups: a
-    question with its note about images, or an answer with the results of its calls.
+    Its token counts are estimates not corrected by `Calibration`. Messages are left out only in
+    whole groups: a question with its note about images, or an answer with the results of its calls.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is `made`, as JSON.
+    """Return a copy of a tool message whose text for the model is the JSON of `made`.
 
     The copy also holds `data`, the whole result, for the program's own use.
     """
@@ -221,7 +221,7 @@ class Prompt:
         shortened: How many messages were shortened to fit the window, not counting results that
             exceeded the limit for a single result.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
-        estimate: The value of `tokens` before calibration.
+        estimate: The value of `tokens` without the correction by `Calibration`.
     """
 
     messages: list[Message]
@@ -249,7 +249,7 @@ class ContextWindow:
 
     @property
     def room(self) -> int:
-        """Return how many tokens a request may take: the context minus the space for the answer."""
+        """Return how many tokens a request may take: the context less the answer and a margin."""
         room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
         return max(0, int(min(room, self._most * self._factor)))
 
@@ -275,7 +275,7 @@ class ContextWindow:
     def overflowed(self, prompt: Prompt, said: TooLong) -> None:
         """Make the next requests smaller, because the endpoint found `prompt` too long.
 
-        `said` is what the endpoint said about its limit.
+        `said` holds the limit and the size of the request as the endpoint reported them.
         """
         share = _SMALLER
         if said.limit and said.used > said.limit // 2:

@@ -61,10 +61,10 @@ _MOST = 40  # lines
 
 
 def planning_text(plans: Plans, tools: Collection[str], kinds: Collection[str] = ()) -> str:
-    """Return the planning section of the system prompt; "" if no pack has rules.
+    """Return the planning section of the system prompt; "" if the packs' plans have nothing for it.
 
-    `tools` are those that are offered to the model; others are not mentioned. `kinds` are those of
-    the question, if it is understood; other kinds are not mentioned then.
+    Only the tools in `tools`, those offered to the model, are mentioned. If `kinds` is not empty,
+    only these kinds of question (names of `QuestionKind`s) are mentioned.
     """
     lines = [*_kinds(plans, tools, kinds), *_chains(plans, tools), *_priorities(plans, tools)]
     if not lines:
@@ -134,7 +134,7 @@ INTERRUPTED = "The run was stopped before this call gave a result."
 
 
 def system_prompt() -> str:
-    """Return the assistant's prompt, followed by the rules about data.
+    """Return the system prompt: the assistant's instructions, then the rules about marked data.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
@@ -153,11 +153,11 @@ def marked_result(message: Message) -> Message:
 def marked(
     history: Sequence[Message], result: Callable[[Message], Message] = marked_result
 ) -> Iterator[tuple[Message, bool]]:
-    """Yield the history's messages as a model receives them: (message, is it a note about images).
+    """Yield the history's messages as a model receives them, each with a flag: (message, is_note).
 
-    A question is preceded by a note about the images if the open images have changed. Every tool
-    message is passed through `result`, which marks it as data. A call without a result (after a
-    crash or a cancel) is given one, because endpoints refuse a transcript without it.
+    The flag is True for a note about the open images, inserted before a question if they have
+    changed. Every tool message is passed through `result`, which marks it as data. A call without
+    a result (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -226,7 +226,7 @@ def as_data(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text without invisible characters and with normal letters in place of wide ones."""
+    """Return a text without invisible characters, in Unicode form NFKC (no wide letters)."""
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
@@ -253,10 +253,10 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Return short ids that a model can copy, by call id: the number by which a result is cited.
+    """Return a short id for each call, which a model can copy, by the call's own id.
 
-    A call without such a number is "call-1", "call-2", ... in the order of the calls. The ids stay
-    the same while the thread grows.
+    It is the number by which the result is cited. A call without such a number is "call-1",
+    "call-2", ... in the order of the calls. The ids stay the same while the thread grows.
     """
     numbers = {item.call_id: item.evidence for item in history if item.evidence}
     calls = (call.id for message in history for call in message.tool_calls)

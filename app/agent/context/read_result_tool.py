@@ -27,7 +27,7 @@ _LISTED = 12
 
 
 class ReadInput(BaseModel):
-    """The result, and the part of it, to read."""
+    """The arguments of `read_result`: the id of a result, and the part of it to read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,10 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result; `value` holds it, nested under the keys that lead to it."""
+    """A page of a result; `value` holds it, nested under the keys that lead to it.
+
+    `total` counts the items or characters of `part`; `next_offset` is None after the last page.
+    """
 
     id: str
     part: str

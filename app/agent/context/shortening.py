@@ -223,7 +223,7 @@ def one_line(text: str, limit: int = _LINE_CHARS) -> str:
 
 
 def between_words(text: str, at: int, *, forward: bool = False) -> int:
-    """Return a nearby position between two words, or `at` if none is near.
+    """Return an index near `at` that lies between two words, or `at` itself if none is near.
 
     A name or a date that is cut in half would not be recognised when identifiers are removed. The
     search goes back from `at`, or onwards if `forward`.

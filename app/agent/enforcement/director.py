@@ -4,7 +4,7 @@
     the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
 The same rules apply whether a model or the offline planner plans. If the packs have no rules,
-nothing is changed.
+all calls and answers pass unchanged.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Director:
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        without: Whether the model, urged once to call a tool, answered again without the call.
+        without: Whether the model was asked once to call a missing tool, and answered without it.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -98,9 +98,10 @@ class Director:
         schemas: Sequence[ToolSchema],
         lacks: Callable[[str], bool] = lambda _: False,
     ) -> Intent:
-        """Return the intent of the run's question, which must not be in the thread's history.
+        """Interpret the run's question, prepare the rules for it, and return its intent.
 
-        `lacks` returns whether a tool lacks a model or package that it requires.
+        Call this before the question is added to the thread's history. `schemas` are the tools for
+        this run; `lacks` returns whether a tool lacks a model or package that it requires.
         """
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
@@ -133,7 +134,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Remove the next calls from `waiting` and return them; they may run in parallel.
+        """Remove the next calls from `waiting` and return those to make now, perhaps in parallel.
 
         The packs' rules may change these calls, or insert others before them.
         """
@@ -189,9 +190,10 @@ class Director:
         return following
 
     def before_answer(self) -> list[ToolCall] | str:
-        """Return the calls that must run before the model may answer; [] if there are none.
+        """Return the calls that must run before the answer, or [] if the answer can be accepted.
 
-        A text says why the answer does not count yet, and what the model is to do itself.
+        If the answer is not accepted and the model has to act itself, a text for the model is
+        returned instead: the reason, and what to do. If rules make the calls, that text is "".
         """
         if self._enforcer is None or self._goal is None:
             return []
@@ -246,7 +248,7 @@ class Director:
             self._plan.end("done", _sentence(verdict.why))
 
     def unmet(self) -> list[tuple[str, str]]:
-        """Return the tools whose model the question needs and is missing, each with a sentence."""
+        """Return (tool, sentence for the answer) for each needed tool that lacks its model."""
         return self._enforcer.unmet() if self._enforcer is not None else []
 
     def planned_results(self) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Discovery of what exists, for calls that found nothing where something was expected.
+"""Discovery of existing names (modalities, field values) after a call unexpectedly found nothing.
 
 `listing_call` makes the call that lists what exists; `adapted_retry` makes the only retry, with the
 argument set to the nearest existing name. If no name is near, nothing is guessed: the answer then
@@ -60,7 +60,7 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return a call that lists the existing names, after `call` found nothing for its name.
+    """Return a call that lists existing names (such as field values), as `call` found nothing.
 
     None if the question expects no data, the result was not empty, or no such call can be made.
     """

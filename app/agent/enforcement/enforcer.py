@@ -135,10 +135,7 @@ class Enforcer:
         return None
 
     def unmet(self) -> list[tuple[str, str]]:
-        """Return the tools that the question needs and whose model is not installed.
-
-        Each with its pack's sentence about that for the answer.
-        """
+        """Return (tool, sentence for the answer) for each needed tool that lacks its model."""
         found: list[tuple[str, str]] = []
         for pack in self._plans.packs:
             for rule in pack.successors:
@@ -185,7 +182,7 @@ class Enforcer:
                     yield rule, self._record.latest(rule.after, cause.images) or cause
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """Return the packs' rules that recommend another tool after `tool` for this question."""
+        """Return the packs' rules that recommend, but do not require, another tool after `tool`."""
         return tuple(
             rule
             for rule in self._plans.successors(tool, self._intent.kinds)

@@ -26,7 +26,7 @@ NOTHING_RAN = "none of its tools gave a result"
 
 @pydantic_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PlannedStep:
-    """A step of the plan."""
+    """A step of the plan that a model writes with `update_plan`."""
 
     title: Annotated[str, Field(min_length=1, max_length=120, description="What is to be found")]
     state: Literal["pending", "running", "done", "failed", "skipped"] = "pending"
@@ -137,8 +137,8 @@ class PlanState:
         """Mark a call as started. Pending steps before the call's own step are skipped.
 
         Returns:
-            A key of the step that the call belongs to: its own step, or else the one in progress;
-            "" if there is none.
+            A key for the step that the call belongs to: the call's own step, or else the step in
+            progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -177,7 +177,7 @@ class PlanState:
             self.changed = True
 
     def recommend(self, tool: str, why: str) -> bool:
-        """Add a step that the packs recommend; return False if the plan already has that step."""
+        """Add a step for a tool that packs recommend; return False if the plan already has one."""
         if any(tool == step.tool or tool in step.tools for step in self._steps):
             return False
         self._steps.append(_Step(tool, why, by="rules"))
@@ -222,7 +222,7 @@ class PlanState:
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
     def unreached(self) -> list[str]:
-        """Return the failed and incomplete steps in the model's own plan, with the reasons."""
+        """Return "TITLE: REASON" for each failed or incomplete step in the model's own plan."""
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps
@@ -347,8 +347,8 @@ def check_plan(
 ) -> Checked:
     """Return the plan, corrected wherever there is only one way to correct it.
 
-    What a tool needs is not put in: the enforcer runs it before the call. `ran` are the tools that
-    have already given a result.
+    Tools that a step's tool requires are not added as steps: the enforcer runs them before that
+    tool. `ran` are the tools that have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -14,7 +14,7 @@ OWN = "sightline"  # the pack of the loop's own tools
 
 
 class PlanInput(BaseModel):
-    """The whole plan; it replaces the previous one."""
+    """The arguments of `update_plan`: the whole plan, which replaces the previous one."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""The interface of a language model: one method that streams."""
+"""The interface of a language model: the method `stream`, and the types of what it yields."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
 
 
 def model_info(model: object) -> ModelInfo:
-    """Return the model's `info`, or cautious defaults if it has none."""
+    """Return the model's `info`, or `ModelInfo` with cautious defaults if it has none."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
 
@@ -158,7 +158,7 @@ def check_resend() -> None:
 
 
 def is_encrypted(model: object) -> bool:
-    """Return whether the connection to a model is encrypted: its `encrypted`, by default True."""
+    """Return whether the connection to a model is encrypted; True for a model that does not say."""
     return getattr(model, "encrypted", True) is True
 
 

@@ -1,6 +1,6 @@
 """The common part of all models behind an endpoint: package, stream and failures.
 
-How a request is written and what the pieces of an answer mean is left to each protocol.
+A subclass for each protocol writes the requests and reads the pieces of an answer.
 """
 
 from __future__ import annotations

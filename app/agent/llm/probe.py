@@ -84,7 +84,7 @@ class Report:
         ok: Whether the model can be used.
         lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
             Unless `ok`, the last line says what to do.
-        form: How the model calls tools best, to be remembered for it; "auto" if unknown.
+        form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
     """
 
     ok: bool
@@ -97,9 +97,10 @@ Ask = Callable[[ToolForm, Sequence[Message]], AsyncGenerator[ModelEvent]]
 
 
 async def form_of_calls(ask: Ask, *, native_only: bool = False) -> ToolForm:
-    """Return the form in which a model makes more of the wanted calls, one after another.
+    """Return the form of tool calls, native or by schema, that a model follows better.
 
-    "auto" if it makes none in any form.
+    The model is asked for three calls, one after another; "auto" means that it made none. If
+    `native_only`, a single native call is tried.
     """
     native = await _calls_in_order(ask, "native", _VALUES[:1] if native_only else _VALUES)
     if native == len(_VALUES) or native_only:

@@ -1,4 +1,4 @@
-"""Construction of the language model named in the settings, with the table of all kinds.
+"""Construction of the language model named in the settings, with the table of all kinds of model.
 
 To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
 function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.
@@ -182,7 +182,7 @@ class Models:
         self._lock = threading.Lock()
 
     def get(self, choice: ModelChoice) -> LanguageModel:
-        """Return `build(choice)`, for questions; a local model is built once and then kept."""
+        """Return the model for `choice`, for questions; a local one is built once and kept."""
         with self._lock:
             model = self._running_local(choice) or build(choice)
             if choice.kind == "local":

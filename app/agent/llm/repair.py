@@ -4,8 +4,8 @@ Damage with one possible meaning is undone: a code fence, trailing commas, comme
 typographic quotes, True/False/None, bare keys, raw line ends in a string, closing brackets left out
 at the very end, JSON packed into a JSON string. Everything else is refused, and goes back to the
 model with the reason: a guessed argument of a medical tool is worse than none. The package
-json-repair always guesses; of the 37 texts that tests/unit/agent/test_repair.py wants refused it
-gives a value for 32, and in its strict mode for 28.
+json-repair always guesses: it gives a value for 32 of the 37 texts that
+tests/unit/agent/test_repair.py expects to be refused, and for 28 in its strict mode.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _PACKED = 2
 def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | None:
     """Return the arguments that a model wrote, or None if they cannot be read in exactly one way.
 
-    Blank text means no arguments. In an answer that is not `complete`, but cut off at a length
-    limit, anything may be missing, so no closing bracket is added.
+    Blank text means no arguments. If the answer is not `complete` but was cut off at a length
+    limit, no closing bracket is added, because anything may be missing.
     """
     if complete and not text.strip():
         return {}

@@ -3,8 +3,8 @@
 The endpoint is asked for an answer that fits a JSON schema: either one call,
 `{"tool": NAME, "arguments": {...}}`, or `{"answer": TEXT}`. llama.cpp, vLLM, LM Studio and Ollama
 enforce such a schema while they sample, so that every answer of any model has that form. The
-endpoint does not show the model the schema or the tools, hence `instruction`; and the model may
-know no role for results of tools, hence `as_plain`.
+endpoint does not show the model the schema or the tools, so `instruction` describes them. The
+model's chat format may have no role for results of tools, so `as_plain` writes them as text.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as short as a model needs it: the types and descriptions of the arguments.
+    """Return a short form of a tool's argument schema: types and descriptions of its arguments.
 
-    What may be left out is not null besides, and that nothing else is taken goes without saying.
+    Left out are null as an alternative for optional arguments, and `additionalProperties: false`.
     """
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():

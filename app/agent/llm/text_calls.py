@@ -3,12 +3,12 @@
 Local models that were trained on a call format, but run behind a server that does not know it,
 send their calls as text. These forms are read: `<tool_call>{...}</tool_call>` (Hermes, Qwen),
 `[TOOL_CALLS] [...]` and `[TOOL_CALLS]name[ARGS]{...}` (Mistral), `<|python_tag|>{...}` and
-`<function=name>{...}</function>` (Llama), a JSON code fence, and bare JSON. All but the two with a
-closing tag count only at the end of the message; fence and bare JSON only after a short preamble.
+`<function=name>{...}</function>` (Llama), a JSON code fence, and bare JSON. Forms without a closing
+tag are calls only at the end of the message; a fence and bare JSON only after a short preamble.
 
 Safety: a text is a call only if it is whole JSON with the exact name of a tool on offer. JSON that
-stands in the data the model was given (a tool's result, a note, the question) is a quotation and
-stays text, and so does everything in a code block or in the model's thinking.
+occurs in data given to the model (a tool's result, a note, the question) is a quotation and stays
+text. So does everything in a code block or in the model's thinking.
 """
 
 from __future__ import annotations

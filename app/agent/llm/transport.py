@@ -41,7 +41,7 @@ for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
 def make_client(
     at: Endpoint, bounds: Bounds, *, key_header: str = "authorization", key: str = ""
 ) -> httpx2.AsyncClient:
-    """Return an HTTP client for the endpoint `at`; `key`, if not "", is sent as `key_header`."""
+    """Return an HTTP client for the endpoint `at`; a `key` is sent in the header `key_header`."""
     opened: list[Any] = []
 
     async def on_trace(event: str, info: Mapping[str, Any]) -> None:

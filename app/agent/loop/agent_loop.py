@@ -2,10 +2,10 @@
 
     question -> interpret -> process -> execute -> process -> ... -> answer
 
-A run keeps these promises: every event is on disk before anybody sees it, except streamed text,
-which follows; exactly one terminal event ends it; the transcript is valid wherever it is cut; a
-limit ends it with what was found so far. `model_turn` is `process`, `tool_calls` is `execute`;
-`offline_model` does without a language model.
+A run keeps these promises. Every event is on disk before anybody sees it, except streamed text,
+which follows. Exactly one terminal event ends the run. The transcript is valid wherever it is cut.
+At a limit, the run ends with what was found so far. `model_turn` is `process`, `tool_calls` is
+`execute`; `offline_model` does without a language model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The tools that a run offers its model: those that a question may need, and the loop's own.
 
-A model on a processor reads some dozens of tokens a second, and a small one takes the wrong tool of
-many. So it is told, in short, of the tools that the rules' reading of the question leads to; where
-rules do not understand the question, of all. Others run as well if it calls them by name.
+On a CPU, a model reads only some dozens of tokens a second, and a small model easily picks a wrong
+tool from a long list. So it is offered, with short schemas, only the tools that rules find for the
+question; all tools if rules do not understand it. It can still call any other tool by its name.
 
 A tool whose model is not installed is not offered: a model running on a CPU would spend seconds
 reading its description, and a call could only fail. The language model is only told the tool's
@@ -57,7 +57,7 @@ class OfferedTools:
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return the schemas, as `may_need` shortens them, with `text` applied to all descriptions.
+    """Return schemas shortened by `may_need`, with `text` applied to all their descriptions.
 
     `text` removes identifying text: a description may name a user's folder.
     """
@@ -103,7 +103,7 @@ class AvailableTools:
         self._tools = tools
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool with that name, offered or not, or None: a call says what is missing."""
+        """Return the tool with that name, even one left out, or None if there is no such tool."""
         return self._tools.get(name)
 
     def all(self) -> tuple[Tool, ...]:
@@ -126,7 +126,7 @@ ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
 
 
 def related_tools(intent: Intent) -> frozenset[str]:
-    """Return the tools that a question may need, as rules read it; none if rules do not read it.
+    """Return the tools that a question may need, as found by rules; none if rules find no tool.
 
     They are the tools that answer it or work on an object that it names, the tools that these need,
     that follow them or can replace them, and all tools for which no pack declares words.
@@ -155,9 +155,11 @@ def related_tools(intent: Intent) -> frozenset[str]:
 
 
 def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
-    """Return short schemas of the tools that a question may need; of others while there is room.
+    """Return short schemas of the tools to offer to the model for a question.
 
-    `update_plan` is among them only where rules have made no plan.
+    These are its `related_tools`, or all tools if there are none. Others are added while they fit a
+    limit of tokens, unless the question names its tools. `update_plan` is offered only if rules
+    find no related tools.
     """
     short = [replace(item, parameters=brief(item.parameters)) for item in schemas]
     related, scene = related_tools(intent), intent.scene.tools
@@ -181,7 +183,7 @@ def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:
-    """Return a function that returns whether a tool's required package or model is missing."""
+    """Return a function that tells whether a model or package that a tool requires is missing."""
     store = ModelStore(models_dir)
 
     def has_model(tool: str, name: str) -> bool:

@@ -59,7 +59,7 @@ class Meter:
         self.output_tokens += output_tokens
 
     def step(self, prompt_tokens: int) -> Stop | None:
-        """Return the limit that forbids a request of this size; if none does, count the request."""
+        """Count a request of this size and return None, or return the limit that forbids it."""
         if self._steps >= self._limits.steps:
             return _reached("steps", self._limits.steps, "step")
         stop = self.spent(prompt_tokens) if self._steps else self.spent(0)

@@ -1,7 +1,7 @@
 """`process`: asks the model for its next message and streams it.
 
-An answer counts only when it is complete: its calls are made by `tool_calls` afterwards, so a
-stream that breaks has done nothing and may be repeated.
+An answer counts only when it is complete: only then does `tool_calls` make its calls. A stream that
+breaks has therefore had no effect, and the request may be repeated.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether to ignore the rest of the stream.
-        held: The beginning of the text, as long as it may become the label of a speaker.
+        held: The first characters of the text, held back while they may be the label "Sightline:".
     """
 
     text: str = ""
@@ -128,9 +128,9 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Have the next request say why the answer `text` does not count, and what is to be done.
+        """Tell the model in the next request why its answer `text` is not accepted, and what to do.
 
-        It is part of that request alone, not of the conversation: `why` has fixed words and names.
+        This is not stored in the conversation. `why` has only fixed words and names.
         """
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})

@@ -1,7 +1,7 @@
 """The offline planner in the role of a language model, and answers by rules alone.
 
-The offline planner says that it is no language model. Rules answer only what a pack declares as
-certain, and only if the question asks nothing else.
+The offline planner's answers say that it is no language model. Rules answer only what a pack
+declares as certain, and only if the question asks nothing else.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Finished:
     """The result of `next_action` when no call is left to make.
 
     Attributes:
-        topics: The question's kinds, for the summary.
+        topics: Names of the question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
         skipped: Steps that could not run.
     """
@@ -144,7 +144,8 @@ def next_action(
     """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
     The call has literal arguments. `results` are those of this question's calls so far, in the
-    order in which they ended. Unless the rules must be `certain`, they do as much as they can.
+    order in which they ended. If `certain`, None is also returned if the question is not certain,
+    or if a step failed or cannot run; otherwise a step that cannot run is skipped.
     """
     plan, scene = intent.plan, intent.scene
     if not isinstance(plan, ToolPlan) or not plan.steps:
@@ -197,7 +198,7 @@ class RuleAnswers:
 
     @property
     def own_text(self) -> str:
-        """The program's own text that the question asks for, and for nothing else; "" if none."""
+        """The program's fixed reply, if the question asks for nothing else ("help"); else ""."""
         plan = self.director.intent.plan
         return plan.text if isinstance(plan, Reply) and plan.certain else ""
 
@@ -228,9 +229,9 @@ class RuleAnswers:
         return None
 
     async def stand_in(self, said: str) -> str | Stop | None:
-        """Do what the rules' plan has left to do, in place of a model that only said `said`.
+        """Make the remaining calls of the rules' plan, because a model only wrote `said`.
 
-        Return the answer, or the limit that was reached; None if the plan has nothing to do.
+        Return the answer, or the limit that was reached; None if no call was left to make.
         """
         ran = False
         while isinstance(decision := self._next(certain=False), Step):

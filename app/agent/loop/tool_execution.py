@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tools(Protocol):
-    """The interface to the tools of a run, as `app.tools.registry` implements it."""
+    """The interface to a run's tools, which `app.tools.registry` implements."""
 
     def get(self, name: str) -> Tool | None:
         """Return the tool with that name, or None."""

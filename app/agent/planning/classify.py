@@ -41,7 +41,7 @@ class Reading:
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        reach: For each kind that overrides others, the positions of the words that belong to it.
+        reach: For each kind with `QuestionKind.beats` or `whole`, the positions of its words.
     """
 
     intent: Intent
@@ -53,7 +53,7 @@ class Reading:
     reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` that belongs to the given kinds, or all of `text` if none does.
+        """Return the part of `text` that belongs to these kinds of question, or all if none does.
 
         `text` is the question, or a copy of the same length with quoted contents blanked.
         """

@@ -1,4 +1,4 @@
-"""Scope of clauses: filler words, reported speech, and words addressed to a kind of question."""
+"""Finds filler words, reported speech, unanswerable subjects, and each question kind's words."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches that are part of textbook questions or errands, which no tool answers."""
+    """Return the matches in textbook questions, errands and the like, which no tool answers."""
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
@@ -117,9 +117,9 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
 
 
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
-    """Return one line with the keys for what a question asks of the viewer; "" if nothing.
+    """Return one line that says how to do in the viewer what a question asks for; "" if nothing.
 
-    Facts that `note`, on the current image, has are answered.
+    If it only asks for facts that `note` has (on the current image), the line gives these facts.
     """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:

@@ -164,7 +164,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 
 
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
-    """Return `decision`, or a reply that asks for the image if a step would have to guess it."""
+    """Return `decision`, or a reply that asks which image is meant if a step would guess it."""
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.

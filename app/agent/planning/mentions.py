@@ -144,7 +144,7 @@ def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
 
 
 def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
-    """Return the mentions in groups that share the words after them: "a and b on that image"."""
+    """Return the mentions in groups that share what follows them: "a and b on that image"."""
     groups: list[list[Mention]] = []
     for mention in mentions:
         if groups and _JOINED.match(text[groups[-1][-1].end : mention.start]):

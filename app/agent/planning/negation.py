@@ -99,7 +99,7 @@ class Denial:
         positions: Positions of the excluded words among the question's words.
         cue: Position of the cue's first word.
         last: Position of the cue's last word.
-        mild: Whether the cue may instead ask about the words after it: "exclude a fracture".
+        mild: Whether the cue may also be a request ("exclude a fracture" asks about the fracture).
     """
 
     strong: bool

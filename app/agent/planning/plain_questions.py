@@ -65,7 +65,7 @@ def plan_plain_question(
 
     In `question` the contents of quoted strings are blanked, in `text` they are not. Tools in
     `excluded` are left out. `image` is the id of the image that the question is about, or "" for
-    the current one.
+    the current one. `reading` is the question as read before; None to read it here.
     """
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent

@@ -96,7 +96,7 @@ class ToolPlan:
 class Reply:
     """The decision to answer a question with a fixed text, without tools.
 
-    `certain` says that the question asks for this text and for nothing besides.
+    `certain` is True if the question asks for nothing but this text.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The decision if no rule matches the question; unlike an empty plan, it answers nothing.
+    """The decision that no rule matches the question, so that rules cannot answer it.
 
     Attributes:
         text: Message for the user, with what could be asked instead.
@@ -184,8 +184,8 @@ class Intent:
         may_concern_other_images: Whether the question might be about an image other than the
             current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
-        viewer: One line with the keys for what the question asks of the viewer, which no tool can
-            do; "" if it asks for nothing of the kind.
+        viewer: One line that says how the user can do in the viewer what the question asks for and
+            no tool can do; "" if it asks for nothing of the kind.
         plan: The tool calls with which rules answer the question, a reply without calls, or
             `NoRule`.
     """

@@ -59,8 +59,8 @@ _LIST = "frequency_dictionary_en_82_765.txt"
 class Speller:
     """Corrects misspelt words to words that the packs declare.
 
-    `literals` are (word of a pack, may letters precede it, may letters follow it). If several words
-    are equally near, those in `preferred`, the vocabulary entries of one word, win.
+    `literals` are triples: a pack's word, whether letters may precede it, and whether they may
+    follow it. Of equally near words, those in `preferred` (entries of a single word) win.
     """
 
     def __init__(

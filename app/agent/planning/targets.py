@@ -95,10 +95,10 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 
 
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the output with this key of the latest step that provides one, as a source.
+    """Return the source of the value under an output key: the latest step that declares the key.
 
-    If there is none, it is the output of a step whose tool declares no key, or the value from an
-    earlier question, or `MissingValue`, in this order.
+    Without such a step, it is the latest step whose tool declares no key, or else the value from an
+    earlier question, or else `MissingValue`.
     """
     for known in (True, False):
         for number in range(len(steps), 0, -1):
@@ -110,7 +110,7 @@ def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
 
 
 def names_converted_picture(text: str) -> bool:
-    """Return whether a question wants tools to run on the picture that it has made of the image."""
+    """Return whether a text refers to a converted picture ("the PNG", "the converted image")."""
     return _CONVERTED.search(text) is not None
 
 
@@ -132,8 +132,8 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the image that a tool works on if the user names none.
 
-    It is the output that the pack's plan passes to the tool, else the converted or generated image,
-    else the open one.
+    It is the output that the pack passes to the tool (`ToolRule.feeds`), else the converted or
+    generated image, else the open one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:
@@ -150,7 +150,7 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the earlier output that the pack's plan uses for an argument, as a source, or None.
+    """Return the earlier output that an argument takes by `rule.feeds`, as a source, or None.
 
     `earlier`: whether results of earlier questions in the conversation may be used as well.
     """

@@ -1,8 +1,4 @@
-"""Choice of tools (the fewest that answer a question, in order) and of the image that is meant.
-
-Running a tool on the wrong image is worse than running none. So if a question is about several
-images, or about another image without naming it, no tool runs and the user is asked.
-"""
+"""Choice of tools: the fewest that answer a question, in order, and those that they require."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def folded(word: str) -> tuple[str, ...]:
 
 
 def tokens_of(blank: str) -> list[Token]:
-    """Return the words of a question whose quoted strings are blanked."""
+    """Return the words of `blank`, a question in which quoted strings have been blanked."""
     hidden = [(match.start(), match.end()) for match in _NO_WORDS.finditer(blank)]
     # A colon after the first word does not end a clause: "generate: a normal chest".
     lead = _LEAD.match(blank)

@@ -283,7 +283,7 @@ class WordMatches:
         return " ".join(blank[self.tokens[first].start : self.tokens[last].end].split())
 
     def kinds(self) -> dict[Key, list[Match]]:
-        """Return the question's kinds with their matches, without kinds that others override."""
+        """Return the question's kinds (`QuestionKind`) with their matches, less overridden ones."""
         found: dict[Key, list[Match]] = {}
         for key in self.pack_words.kinds:
             matches = self._matches(key, ())
@@ -344,7 +344,7 @@ class WordMatches:
         )
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the positions of the words that belong to each kind that overrides others."""
+        """Return the word positions of each kind in `found` that has `beats` or is `whole`."""
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
         }

@@ -1,4 +1,4 @@
-"""Arguments written in a question, such as `key=value` or lists, read by the tool's schema."""
+"""Arguments written in a question, such as `key=value` or lists, found by the tools' schemas."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Questions to the user before anything is sent to a remote model, and before a tool that acts.
 
-What is shown is what runs: the arguments are validated and frozen before the question, shown whole
-with every invisible character written out, and compared once more right before the call.
+The user sees exactly what will run: the arguments are validated and frozen before the question,
+shown in full with every invisible character written out, and compared once more before the call.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> Judgement:
-        """Return the judgement of a call by the policy and by the user's earlier answers."""
+        """Return whether to allow, ask about or deny a call, by the policy and earlier answers."""
         judged = self.policy.judge(spec, arguments, scope)
         if judged.rule is Rule.DENY or spec.pack == OWN:
             return judged
@@ -186,7 +186,7 @@ class Gate:
         thread_id: str,
         scope: Scope = NO_SCOPE,
     ) -> bool:
-        """Return whether `admit` would ask the user about a call, which must then run alone."""
+        """Return whether `admit` would ask the user about this call; such a call must run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(

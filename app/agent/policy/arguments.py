@@ -1,7 +1,7 @@
 r"""Judges the arguments of a call: the files and hosts that they name, and how large they are.
 
-An argument is a path where the tool declares it (`ToolSpec.paths`) or where a key on the way to it
-is called like one ("image_path", "files"), and an address by its key ("url", "host").
+An argument is a path if the tool declares it as one (`ToolSpec.paths`) or if a key on the way to it
+says so ("image_path", "files"). It is a network address if its key says so ("url", "host").
 
 Every other text is judged by one rule: it may hold no path that leads out of the run (/etc/x, ~/x,
 ../x, C:\x, \\server\share, file:) and, unless the tool sends, no URL. Nothing outside the run's
@@ -90,7 +90,7 @@ class NestedTooDeeply(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One text, number, list or table in the arguments of a call.
+    """One text, number, list or table (JSON object) in the arguments of a call.
 
     Attributes:
         value: The value itself.
@@ -108,7 +108,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as written in declarations."""
+        """The place without list indices ("files.name"), as declared in `ToolSpec.paths`."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 

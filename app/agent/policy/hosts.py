@@ -1,7 +1,7 @@
 """Network addresses as a connection would really use them.
 
-An address is shown without the user name that may stand before it, with numbers such as 2130706433
-as an IP address, letters of other alphabets as "xn--...", and with its port.
+An address is shown without a user name before it and with its port. Numbers such as 2130706433 are
+shown as an IP address, and letters of other alphabets as "xn--...".
 """
 
 from __future__ import annotations

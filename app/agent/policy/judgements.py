@@ -62,7 +62,7 @@ class Judgement:
 
 
 def strictest(judgements: Iterable[Judgement]) -> Judgement:
-    """Return the first judgement with the strictest rule, with the touches of all judgements."""
+    """Return the first of the strictest judgements, with the touches of all; "allow" if none."""
     found = tuple(judgements)
     if not found:
         return Judgement(Rule.ALLOW)

@@ -1,9 +1,9 @@
 """The policy: which tool calls run, which ask the user first, and which are refused.
 
-A rule stands for each effect that a tool declares, and for what its arguments name: files, hosts,
-sizes. A site may set stricter ones. What a model, a tool or a file says is never a reason: a
-decision rests on the tool's declaration, on these rules, on what the arguments would reach, and on
-the user's own answers.
+There are rules for each effect that a tool declares, and for the files, hosts and sizes that its
+arguments name. A site may set stricter ones. What a model, a tool or a file says is never a reason:
+a decision rests on the tool's declaration, on these rules, on what the arguments would reach, and
+on the user's own answers.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges tool calls by `DEFAULTS` and by added `rules`, which cannot permit any more calls.
+    """Judges tool calls by the rules in `DEFAULTS` and by stricter ones in `rules`.
 
-    `also` are policies that apply as well, such as the site's in addition to the user's.
+    `also` are further policies that apply, such as the site's in addition to the user's.
     """
 
     rules: PolicySettings = field(default_factory=PolicySettings)

@@ -58,7 +58,7 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Return whether a path, with links resolved, is of a file made below the run's folder.
+        """Return whether a path, with links resolved, is a file that the run made in its folder.
 
         A relative path must also exist there, since a tool may open it relative to the folder in
         which the program was started.
@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return the resolved path that writing to `name` would reach; None if it is ambiguous."""
+        """Return the resolved path that writing to `name` would reach; None if it is uncertain."""
         try:
             path = Path(name)
             if not path.is_absolute():

@@ -6,7 +6,7 @@
      "folders": {"allow": ["/data/exports"], "deny": ["/data/exports/old"]},
      "remember": false}
 
-"*" as NAME means every tool. `remember: false` takes "for this conversation" out of the answers.
+"*" as NAME means every tool. With `remember: false`, no answer is valid for a whole conversation.
 The settings file holds the same fields, so `app.settings.PolicySettings` is their one definition.
 """
 
@@ -92,7 +92,7 @@ def _is_below(path: Path, folder: str) -> bool:
 
 
 def describe(rules: PolicySettings) -> list[str]:
-    """Return the rules about hosts, folders and answers, a sentence for each."""
+    """Return the rules about hosts, folders and remembered answers, one sentence for each."""
     sentences: list[str] = []
     for what, lists in (
         ("Hosts: tools may send", rules.hosts),

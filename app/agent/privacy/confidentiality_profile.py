@@ -66,7 +66,7 @@ def is_coded(key: str) -> bool:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Return whether a value, or each of its words, is in the code list of this attribute."""
+    """Return whether all values in `value` are in the code list of `key`, or all their words."""
     codes = _codes().get(key, frozenset[str]())
     values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
     return all("".join(words) in codes or codes.issuperset(words) for words in values if words)

@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The scope of a yes: this picture if it is risky, otherwise all pictures of its image."""
+        """What a yes covers: this picture if it is risky, otherwise all pictures of its image."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 
@@ -74,7 +74,7 @@ class Consents:
             self._text.add(Target(thread_id, host, model))
 
     def about(self, to: Target, shown: Shown) -> bool | None:
-        """Return the user's answer about a picture; None if they have not been asked."""
+        """Return True if the user allowed this picture, False if not, None if not asked yet."""
         with self._lock:
             if (to, shown.image) in self._no:
                 return False

@@ -7,8 +7,8 @@ Keys are compared without case and punctuation, so "PatientName", "patient_name"
 Name" are equal; a DICOM tag in hexadecimal digits counts as its attribute.
 
 Values are searched for by their words, as `folded` writes them: each word and number of a name, a
-place, an id or a text counts alone, in any order, but for words that identify nobody
-(`resources/privacy/common_words.txt`). Those count only where they stand as a name does.
+place, an id or a text is found alone and in any order. Words that identify nobody
+(`resources/privacy/common_words.txt`) are found only where they are written as part of a name.
 """
 
 from __future__ import annotations
@@ -104,7 +104,10 @@ def _names_one(key: str) -> bool:
 
 
 def attribute_of(key: str) -> str:
-    """Return the key itself; for a tag its keyword, else the name that follows it."""
+    """Return the attribute that a key names: for a key that begins with a DICOM tag, its keyword.
+
+    For an unknown tag, it is the text after the tag; for any other key, the key itself.
+    """
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
 
@@ -118,7 +121,7 @@ def _is_private(key: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_prose(key: str) -> bool:
-    """Return whether the value under this key is text, which has words that identify nobody."""
+    """Return whether the value under this key is free text, whose common words identify nobody."""
     attribute = attribute_of(key)
     name = _normal(attribute)
     if _is_private(key) or name.endswith(_KEYS["PROSE"]):
@@ -181,7 +184,7 @@ class Identifiers:
         self.pattern = re.compile("|".join(ordered), re.IGNORECASE) if ordered else None
 
     def knows(self, number: int) -> bool:
-        """Return whether a number is an id, or an id without its leading zeros."""
+        """Return whether a number is an id, with or without leading zeros; False below 10,000."""
         return number > 9_999 and str(number) in self._owners
 
     def without(self, text: str, mark: str) -> str:

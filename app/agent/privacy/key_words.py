@@ -14,5 +14,5 @@ def words_of(key: str) -> list[str]:
 
 
 def is_path_key(key: str) -> bool:
-    """Return whether the value under this key is the path of a file."""
+    """Return True if a key ends with a word for a file or folder ("path", "filename", "dir")."""
     return bool(_PATH_WORDS.intersection(words_of(key)[-1:]))

@@ -1,6 +1,6 @@
 """Pictures for models that accept images: reduced views of the images, as PNG files.
 
-They are made from the display values that the viewer windowed, never from the file's own bytes, and
+They are made from the pixels as the viewer displays them, never from the file's own bytes, and
 stored beside the thread. The file name is derived from the pixels, and the PNG contains no text
 blocks, so neither reveals the patient. Text that is burnt into the image remains; therefore a
 remote model needs a separate consent for pictures, and a second one for those that are likely to
@@ -215,7 +215,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return a picture's (width, height) in true proportions, neither more than 1024 pixels.
+    """Return the (width, height) in pixels of a picture in true proportions, each at most 1024.
 
     `aspect` is the height of a pixel divided by its width.
     """

@@ -69,10 +69,10 @@ _TITLED = re.compile(
 
 
 class Redactor:
-    """Removes identifiers from one transcript, and restores file names in the model's answers.
+    """Removes identifiers from one transcript, and restores file names in the model's calls.
 
-    The path of an open image is replaced by the image's id, that of a file in calls and results by
-    "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
+    The path of an open image is replaced by the image's id, and that of a file in calls and results
+    by "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
     while the transcript grows. Cleaned messages are cached for as long as the transcript stays the
     same or only grows. `identifiers` are values known to identify the open images' patients.
     """
@@ -322,10 +322,10 @@ class Redactor:
 
 
 def path_names(path: str) -> Iterator[str]:
-    """Yield the names of a file and its folders, without the file's suffixes.
+    """Yield the name of a file, without its suffixes, and the names of its folders.
 
     The path is that of an open image, in the notation of any operating system. The name of a user's
-    own folder says nothing of the patient.
+    home folder is left out, because it says nothing about the patient.
     """
     pure = _pure(path)
     yield re.sub(r"(?:\.[A-Za-z0-9]{1,5}){1,2}$", "", pure.name)

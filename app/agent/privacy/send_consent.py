@@ -1,7 +1,8 @@
 """The consent to send a question, its pictures and the conversation to the model.
 
-ask: consent -> headers -> pictures -> second and third question -> the question is kept
-keep: headers -> pictures -> the question is kept; nothing is sent, nothing is asked
+ask: asks for consent, reads the headers, makes the pictures, asks about them and once more about
+     risky ones, and adds the question to the transcript
+keep: reads the headers, makes the pictures, adds the question; nothing is sent, nothing is asked
 go_on: asks for what `keep` left out, if a model is needed after all
 """
 
@@ -49,7 +50,7 @@ class Known:
 
 
 def known_of(headers: Iterable[tuple[str, str]]) -> Known:
-    """Return the identifiers in DICOM headers: pairs of keyword, or tag if private, and value."""
+    """Return the identifiers in DICOM headers, given as pairs (keyword or private tag, value)."""
     identifiers: set[str] = set()
     texts: set[str] = set()
     for keyword, whole in headers:

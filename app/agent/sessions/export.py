@@ -220,7 +220,7 @@ def _document_parts(content: Content) -> Iterator[_Part]:
 
 
 def shown_images(content: Content) -> list[str]:
-    """Return the SOP Instance UIDs of the images that a conversation is about."""
+    """Return the SOP Instance UIDs of the images that a conversation's runs and calls used."""
     used = [one for facts in content.run_facts.values() for one in facts.get("used") or ()]
     found = [str(one.get("sop_instance_uid", "")) for one in used if isinstance(one, dict)]
     for call in content.calls.values():

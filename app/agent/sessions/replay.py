@@ -61,8 +61,8 @@ class ReplayedCall:
     Attributes:
         status: "same", "differs", or "left out" if the call was not made again.
         reasons: The differences, or why the call was left out.
-        harmless: Whether the call was left out on purpose (it writes or sends, or had been stopped
-            when it was recorded), not because something is missing.
+        harmless: Whether the call was left out on purpose (it writes or sends, or was stopped or
+            refused when it was recorded), not because something is missing.
     """
 
     call_id: str

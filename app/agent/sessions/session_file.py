@@ -4,9 +4,9 @@ A session file is append-only JSONL. A line counts once its newline is there: wh
 newline was cut off by a crash, and was never shown, since a line is written before it is shown.
 
     header     {thread_id, created, version, branched_from}: always the first
-    message    an entry of the transcript; a result that stands in a tool_call line is left out
+    message    an entry of the transcript; left out is a result that a tool_call line holds
     event      an event of a run; `count` is how many deltas were joined into it
-    run        what a run rests on: model, images, studies
+    run        what a run is based on: model, images, studies
     tool_call  arguments, whole result, start and end times, the weights' sha256
 """
 

@@ -92,7 +92,7 @@ class SessionStore:
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
     def rename(self, thread_id: str, title: str) -> None:
-        """Give a thread a name of its own; with an empty one it has its first question again.
+        """Set a thread's title; if it is empty, the thread is listed by its first question again.
 
         Raises:
             FileProblem: There is no such thread, or its name cannot be written.
@@ -154,7 +154,7 @@ class SessionStore:
             return thread
 
     def read(self, thread_id: str) -> Thread:
-        """Return a thread that can only be read, even one that another program is writing."""
+        """Return a thread for reading only; it may even be open for writing in another program."""
         folder = self._folder(thread_id)
         self._flush(thread_id)
         content = read(folder / FILE)

@@ -78,7 +78,7 @@ class Thread:
 
     @property
     def title(self) -> str:
-        """The first question that says what the conversation is about, shortened."""
+        """The first question that is more than a greeting, shortened; "" if there is none."""
         asked = [item.text for item in self._history if item.role == "user"]
         return short_title(next(filter(has_subject, asked), asked[0] if asked else ""))
 
@@ -190,7 +190,7 @@ class Thread:
 
     @property
     def content(self) -> Content:
-        """The content of the file, read anew.
+        """The content of the file, read anew; for a thread in memory, only its messages.
 
         Runs and calls that a crash left open are closed; a run in progress is left as it is.
         """
@@ -219,7 +219,7 @@ class Thread:
         return path
 
     def flush(self) -> None:
-        """Write the streamed pieces that are held back."""
+        """Write the streamed pieces (text and progress) that are still held back in memory."""
         with self._guard:
             self._write_buffered()
 

@@ -22,7 +22,7 @@ from app.tools.chest.segmenter import Segmenter
 
 
 def register(registry: Registrar) -> None:
-    """Register the chest pack's tools."""
+    """Add the chest pack's tools and its plan (which says when they are used) to the registry."""
     segmenter = Segmenter()
     registry.register(ChestXRayClassifier())
     registry.register(ChestXRaySegmentation(segmenter))

@@ -52,7 +52,7 @@ class InputRectangle:
     bottom: float
 
     def original(self, corners: Corners) -> Corners:
-        """Convert corners from fractions of this rectangle to pixel edges of the image."""
+        """Convert (x0, y0, x1, y1) from fractions of this rectangle to pixel edges of the image."""
         width, height = self.right - self.left, self.bottom - self.top
         x0, y0, x1, y1 = corners
         return (
@@ -63,7 +63,7 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Describe each part of the image outside the rectangle, such as "12 % at the left".
+        """Return a text for each part of the image outside the rectangle, e.g. "12 % at the left".
 
         Returns:
             One text per side of the image; sides with less than 0.5 % outside are left out.
@@ -100,7 +100,7 @@ class ParsedText:
     Attributes:
         groups: Phrases with their boxes; MAIRA-2's phrases without boxes are included.
         text: The whole text in plain words.
-        refused: One sentence for each box that cannot be used, with the reason.
+        refused: One sentence for each box or part that cannot be used, with the reason.
     """
 
     groups: tuple[GroundedPhrase, ...]
@@ -114,7 +114,7 @@ def whole_image(rows: int, columns: int) -> InputRectangle:
 
 
 def padded_square(rows: int, columns: int) -> InputRectangle:
-    """Return the square around an image that is padded as in MedGemma's published example.
+    """Return the square that an image becomes by padding, as in MedGemma's published example.
 
     Half of the padding, rounded down, is left of or above the image.
     """
@@ -143,13 +143,13 @@ def centre_crop(
 
 
 def finding_box(corners: Corners) -> Box:
-    """Return the `Box`, whose pixel centres are at integers, for corners in pixel edges."""
+    """Return corners in pixel edges as a `Box`, whose coordinates are half a pixel lower."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
 
 def rounded_corners(box: Box) -> list[float]:
-    """Return a box as it is listed in results: [x0, y0, x1, y1], rounded to 0.01 pixel."""
+    """Return a box's [x0, y0, x1, y1] in pixels, rounded to 0.01, as listed in tool results."""
     return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
 
 

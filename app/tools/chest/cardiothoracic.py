@@ -31,7 +31,7 @@ class CardiothoracicInput(ToolInput):
 
 
 class CardiothoracicOutput(BaseModel):
-    """Output of `cardiothoracic_ratio`."""
+    """The ratio, both widths and the judgement of the heart's size that the tool returns."""
 
     ratio: float
     heart_width_px: float
@@ -72,7 +72,7 @@ class CardiothoracicRatio:
     spec = SPEC
 
     def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
-        """Measure the ratio; see `app.tools.api.Tool.run`."""
+        """Measure the ratio in the image that `args` names; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context)

@@ -47,7 +47,7 @@ _PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chest", "chexagent")["phi_keys
 
 
 class Visual(nn.Module):
-    """CheXagent-2's vision tower and the projection of its features to the language model's width.
+    """CheXagent-2's image encoder and the projection of its features to the language model's width.
 
     Parameters have their published names without the prefix "model.visual.".
     """
@@ -107,9 +107,9 @@ class CheXagent:
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
     def embed(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width].
+        """Return the prompt as embeddings [1, tokens, width], with the images' features in it.
 
-        The placeholders are replaced by the features of the images.
+        The features replace the placeholder tokens that `prompt` put into `tokens`.
         """
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
@@ -124,7 +124,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return the answer's text, its tokens (at most `most`), and the prompt's token count."""
+        """Return (the answer's text, its tokens, at most `most`, the prompt's token count)."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():
@@ -141,7 +141,7 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the uninitialised modules described in a model's folder, by weight name prefix.
+    """Return the uninitialised modules that a model's folder describes, by weight name prefix.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -204,7 +204,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """CheXagent-2 run by the Python program in the model's folder in place of our own code."""
+    """CheXagent-2 run by the Python program in the model's folder instead of our own code."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.tokenizer = published_programs.load_with_program(AutoTokenizer, folder, work)
@@ -214,7 +214,7 @@ class Published:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Answer a question about image files; see `CheXagent.ask`."""
+        """Answer a question about image files; arguments and result are as for `CheXagent.ask`."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
             {"from": "system", "value": SYSTEM},
@@ -273,7 +273,7 @@ def check(payload: dict[str, Any]) -> dict[str, Any]:
     """Check that the weights in the folder payload["weights"] fit, without loading them.
 
     Returns:
-        The number of parameters, as `check_weights` does.
+        The result of `check_weights`, with the number of parameters.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

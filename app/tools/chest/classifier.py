@@ -31,7 +31,7 @@ _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the classifier's labels for the requested names, in that order without duplicates.
+    """Return the classifier's labels for the requested names, each once; () if none are requested.
 
     Raises:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than
@@ -71,9 +71,9 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 
 
 def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
-    """Return (left, top, side) of the square that torchxrayvision crops from [rows, columns].
+    """Return (left, top, side), in pixels, of the square that torchxrayvision crops from an image.
 
-    See `torchxrayvision.datasets.XRayCenterCrop`.
+    `shape` is the image's [rows, columns]; see `torchxrayvision.datasets.XRayCenterCrop`.
     """
     rows, columns = shape
     side = min(rows, columns)
@@ -81,7 +81,7 @@ def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
 
 
 def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Interpolate a map [7, 7] from the cells of the last layer to the pixels of the image.
+    """Enlarge an activation map [7, 7] of the network to the size of the image, `shape`.
 
     Returns:
         float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.
@@ -172,7 +172,7 @@ class ChestXRayClassifier:
     spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
-        """Classify the image; see `app.tools.api.Tool.run`."""
+        """Score the findings on the image in `args`; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)

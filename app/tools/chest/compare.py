@@ -56,7 +56,7 @@ class CompareInput(ToolInput):
 
 
 class CompareOutput(BaseModel):
-    """Output of `chest_xray_compare`."""
+    """The result of `chest_xray_compare`: a table of changes and how the prior was registered."""
 
     rows: list[Row]
     registered_image_path: str | None = Field(
@@ -91,7 +91,7 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 @dataclass(frozen=True, slots=True)
 class ComparedImage:
-    """One of the two compared images, with its checks' results and its data for the table."""
+    """One of the two compared images, with the results of its checks and its data for the table."""
 
     name: str
     snapshot: ImageSnapshot
@@ -107,12 +107,12 @@ class Alignment:
     """The prior image registered to the current one.
 
     Attributes:
-        figures: The registration's figures as a JSON object.
+        figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
         degrees: Rotation of the prior image against the current one.
         scale: Size of the chest on the prior image divided by that on the current one; None if a
             pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
-        to_prior: [3, 3], from pixels of the current image to pixels of the prior.
+        to_prior: Matrix [3, 3] that maps (x, y, 1) in the current image to the prior, in pixels.
         registered: The prior image resampled to the current image's pixels.
     """
 
@@ -133,7 +133,7 @@ class ChestXRayCompare:
     spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
-        """Compare the two images; see `app.tools.api.Tool.run`."""
+        """Compare the current image with the prior one; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Reading the images")
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]

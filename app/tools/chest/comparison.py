@@ -94,7 +94,7 @@ def days_between(current: Instance, prior: Instance) -> int | None:
 
 
 def is_newer(prior: Instance, current: Instance) -> bool | None:
-    """Return whether `prior` was taken after `current`; None if the files do not tell."""
+    """Return True if `prior` was taken after `current`; None if the files do not tell."""
     days = days_between(current, prior)
     if days is None:
         return None
@@ -110,7 +110,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def change_table(
     current: Side, prior: Side, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """Return the rows of the table that compares the ratio, the areas and the scores.
+    """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
     Args:
         current: The current image.
@@ -128,9 +128,9 @@ def change_table(
 
 
 def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
-    """Return the reasons not to compare lengths between the two images; empty if there are none.
+    """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
-    An unknown view is no reason; `degrees` and `scale` are as for `change_table`.
+    `degrees` and `scale` are as for `change_table`. An unknown view (PA or AP) does not count.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -273,7 +273,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the overlapping boxes of two images, both in pixels of the current one.
+    """Match the boxes of two images that overlap; all are in pixels of the current image.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -303,7 +303,7 @@ def _overlap(a: Corners, b: Corners) -> float:
 
 
 def moved_box(box: Corners, matrix: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
-    """Return the four corners of a box after applying a transform [3, 3]."""
+    """Return the four corners (x, y) of a box after applying an affine matrix [3, 3], in pixels."""
     x0, y0, x1, y1 = box
     corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]])
     moved = corners @ matrix.T
@@ -317,9 +317,9 @@ def bounds(corners: Sequence[tuple[float, float]]) -> Corners:
 
 
 def longest_side(box: Corners, spacing: Spacing) -> tuple[float, str]:
-    """Return the length of a box's longer side and its unit.
+    """Return (length, unit) of a box's longer side: in mm if the spacing is known, otherwise in px.
 
-    The unit is mm if the spacing is known, otherwise px.
+    The box is (x0, y0, x1, y1) in pixels.
     """
     across, down = box[2] - box[0], box[3] - box[1]
     if spacing.column_mm is None or spacing.row_mm is None:
@@ -333,10 +333,10 @@ def box_row(
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """Return the table row for the pair of matched boxes with this number.
+    """Return the table row that compares the longer sides of two matched boxes drawn by the user.
 
-    `boxes` and `spacings` are (current, prior). A box is in pixels of its own image, or None if
-    there is none; `against` are reasons not to compare lengths, from `length_reasons`.
+    `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
+    it has no match. `against` are reasons from `length_reasons`; the row's name has `number` in it.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -365,7 +365,7 @@ def box_row(
 
 
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
-    """Return the reason not to trust a registration, or "" if there is none.
+    """Return the reason why a registration cannot be trusted, or "" if there is none.
 
     Args:
         degrees: Rotation found by the registration.

@@ -1,4 +1,4 @@
-"""Contradictions between the chest tools' results on one image; they are listed, never averaged."""
+"""Contradictions between the chest tools' results on one image; they are listed, not averaged."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A finding that can be present or absent.
+    """A finding whose presence or absence the results of two tools can contradict.
 
     Attributes:
         name: Name shown to users.
         label: The classifier's label for the finding.
-        words: Pattern that matches mentions of the finding in texts.
-        absent: Additional pattern for statements that the finding is absent; "" for none.
+        words: Regular expression that matches mentions of the finding in texts.
+        absent: Regular expression for other texts that call it absent ("normal heart"); "" for
+            none.
     """
 
     name: str
@@ -123,7 +124,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim of result number `index` that a finding is present, or that it is absent."""
+    """A claim of result number `index`, namely that `topic` (a finding) is present or absent."""
 
     topic: str
     present: bool
@@ -167,7 +168,10 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def contradicts(sentence: str, result: CallResult) -> str | None:
-    """Return what a result says against a model's sentence, as `PackPlan.contradicts`."""
+    """Return the words in which a tool's result contradicts a sentence of a language model.
+
+    The text is "" if the two agree, and None if they do not speak of the same finding.
+    """
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):
         return None
@@ -258,8 +262,8 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
     """Return (present, sentence) if a text says that a finding is present or absent, else None.
 
-    A sentence that calls the finding present outweighs any that call it absent, which may be about
-    another place.
+    A sentence that calls the finding present takes precedence over any that call it absent: these
+    may be about another place in the image.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):

@@ -30,7 +30,7 @@ BORDER_GAP = 0.05
 
 @dataclass(frozen=True)
 class Line:
-    """A horizontal line in pixel coordinates, from the viewer's left to right."""
+    """A horizontal line between two points (x, y) in pixels, from the viewer's left to right."""
 
     start: Point
     end: Point
@@ -74,7 +74,7 @@ def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
-    """Return the widest line between the lungs' outer edges, or None if there is none."""
+    """Return the widest line between the lungs' outer edges, or None if no row has both lungs."""
     r_rows, outer_right, _ = _edges(right_lung)
     l_rows, _, outer_left = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)
@@ -88,10 +88,10 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Return the midline's x coordinate, midway between the lungs' inner edges above the heart.
+    """Return the x coordinate, in pixels, of the line midway between the lungs' inner edges.
 
     Only the upper third of the rows that contain both lungs is used, because further down the heart
-    pushes the edges aside. If no row contains both lungs, the middle of the thorax is returned.
+    pushes the edges aside. If no row contains both lungs, the middle of `thorax` is returned.
     """
     r_rows, _, inner_right = _edges(right_lung)
     l_rows, inner_left, _ = _edges(left_lung)

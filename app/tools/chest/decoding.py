@@ -18,7 +18,7 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """Reports each token, as a transformers `StoppingCriteria`; `progress` may raise to cancel."""
+    """Reports each token while transformers generates text; `progress` may raise to cancel."""
 
     def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
         self._progress = progress
@@ -95,14 +95,15 @@ def generate_tokens(
     most: int,
     beams: int = 1,
 ) -> GeneratedTokens:
-    """Generate text deterministically, by greedy or beam search.
+    """Generate text without sampling, by greedy or beam search, and return its tokens.
 
     Args:
         model: A transformers model with `generate`.
         inputs: The model's inputs. If they contain a prompt as "input_ids", the prompt is removed
             from the output.
         ids: The special token ids.
-        work: Its `progress` is called after each token; `beams` is multiplied by its `share`.
+        work: Its `progress` is called after each token; its `share` scales down `beams` when memory
+            is short, which is then noted in `notes`.
         most: Maximum number of tokens to generate.
         beams: Number of beams.
     """

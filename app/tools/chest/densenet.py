@@ -33,7 +33,7 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 def load(path: Path) -> Any:
-    """Load the classifier from a weights file, on the CPU.
+    """Return the classifier loaded from a weights file, on the CPU and ready for inference.
 
     Raises:
         ToolFailed: The file is damaged or belongs to a different model.
@@ -51,7 +51,7 @@ def load(path: Path) -> Any:
 
 
 def preprocess(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
-    """Return pixels uint8 [rows, columns] as float32 [1, 1, side, side] in [-1024, 1024]."""
+    """Return the image's central square as float32 [1, 1, side, side], grey levels -1024..1024."""
     central = torch.from_numpy(xrv.datasets.XRayCenterCrop()(pixels[None]))[None].float()
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
     if central.shape[2:] != (side, side):
@@ -87,7 +87,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
-    """Return "scores", "cells" and "spread" as described in `entry`, all from one forward pass."""
+    """Return the "scores", "cells" and "spread" that `entry` describes, from one forward pass."""
     wanted = [label for label in LABELS if label in payload.get("labels", ())]
     whole = preprocess(payload["pixels"])
     batch = (
@@ -109,9 +109,10 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """Return five variants that should hardly change a score: mirror image and four corner crops.
+    """Return five inputs made from an image by changes that should hardly alter a score.
 
-    `whole` is the result of `preprocess` for the pixels; each variant has the same form.
+    They are the mirror image and four corner crops. `whole` is the result of `preprocess` for
+    `pixels`; each variant has the same shape as `whole`.
     """
     wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
@@ -136,10 +137,10 @@ def _spread(scores: NDArray[np.float32]) -> dict[str, list[float]]:
 
 
 def self_check(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Compare the scores of a known film with those that torchxrayvision's README gives for it.
+    """Check if the model gives a known film the scores that torchxrayvision's README states.
 
     The film is prepared as torchxrayvision's scripts/process_image.py does with `-resize`, since
-    the scores depend on it. `payload` is as for `installation.self_check`.
+    the scores depend on it. `payload` and the result are as for `installation.self_check`.
     """
 
     def work(model: Any, doing: Work) -> dict[str, Any]:
@@ -162,6 +163,6 @@ def self_check(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a weights file and count its parameters, to check it for `models install`."""
+    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
     model = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in model.parameters())}

@@ -91,7 +91,7 @@ class ExpertInput(ToolInput):
 
 
 class PlacedBox(BaseModel):
-    """A box in the answer: x0, y0, x1, y1 in fractions of the model's input and in image pixels."""
+    """A box (x0, y0, x1, y1) in the answer: in fractions of the model's input and image pixels."""
 
     number: int
     label: str
@@ -133,7 +133,7 @@ class ChestXRayExpert:
     spec = SPEC
 
     def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
-        """Answer a question; see `app.tools.api.Tool.run`."""
+        """Answer the question in `args` about its images; see `app.tools.api.Tool.run`."""
         if not args.prompt.strip() or _MARKS.search(args.prompt):
             # The model's program would open the file named by "<|img|>path<|/img|>" in a question.
             raise ToolRetry('the question must be plain words, without "<|"')
@@ -181,7 +181,7 @@ class ChestXRayExpert:
 
 @cache
 def tasks() -> dict[str, dict[str, Any]]:
-    """Return the model's trained prompts by the name of their task: "text", and "images"."""
+    """Return CheXagent-2's trained prompts by task: "text", and "images", the possible counts."""
     path = resources_dir() / "prompts" / "chexagent_tasks.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 

@@ -29,7 +29,7 @@ _GREY = 200
 
 
 def add_label_strips(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Corners]:
-    """Add strips that say "synthetic" left and right of a picture; above and below a tall one.
+    """Add strips that say "synthetic" at both sides of a picture, or above and below a tall one.
 
     Args:
         picture: uint8 [rows, columns]; its pixels are copied unchanged.
@@ -101,7 +101,7 @@ class GeneratorInput(ToolInput):
 
 
 class GeneratorOutput(BaseModel):
-    """Output of `chest_xray_generator`."""
+    """The path of the synthetic picture that `chest_xray_generator` made."""
 
     image_path: str
 
@@ -132,7 +132,7 @@ class ChestXRayGenerator:
     spec = SPEC
 
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
-        """Generate the picture; see `app.tools.api.Tool.run`."""
+        """Make a picture from the description in `args`; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Looking for the model")
         model = required_model(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed

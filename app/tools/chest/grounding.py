@@ -65,21 +65,21 @@ class GroundingInput(ToolInput):
 
 
 class BoundingBoxes(BaseModel):
-    """Boxes (x0, y0, x1, y1) of a phrase, in fractions of the model's input and in image pixels."""
+    """Boxes (x0, y0, x1, y1) of a phrase, as fractions of the model's input and in image pixels."""
 
     model_coordinates: list[list[float]]
     image_coordinates: list[list[float]]
 
 
 class Prediction(BaseModel):
-    """A phrase in the model's words and the boxes that it gave for the phrase."""
+    """A phrase, in the model's words, and the boxes in which the model locates it."""
 
     phrase: str
     bounding_boxes: BoundingBoxes
 
 
 class GroundingOutput(BaseModel):
-    """Output of `xray_phrase_grounding`.
+    """The phrases and boxes that MAIRA-2 found, and the path of a picture with the boxes drawn in.
 
     If the model gave no box, `predictions` is empty and no picture is made.
     """
@@ -112,7 +112,7 @@ class XRayPhraseGrounding:
     spec = SPEC
 
     def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
-        """Locate a phrase; see `app.tools.api.Tool.run`."""
+        """Locate the phrase in `args` on its image; see `app.tools.api.Tool.run`."""
         phrase = " ".join(args.phrase.split())
         if not phrase or _MARKS.search(phrase):
             raise ToolRetry("the phrase must be plain words, as a report has them")
@@ -184,7 +184,12 @@ def _sentence(phrase: str) -> str:
 def located_phrases(
     answer: Mapping[str, Any], shown: ModelInput, phrase: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Box]], list[str]]:
-    """Return the output's predictions, their labelled boxes in original pixels, and warnings."""
+    """Return (predictions, boxes, warnings) from the model's answer about an image.
+
+    Predictions are those of `GroundingOutput`, as JSON; boxes are pairs (label, box in pixels of
+    the original image); warnings say which boxes were unusable and which part the model did not
+    see. `phrase` is the label if the model gave none.
+    """
     rectangle = InputRectangle(*(float(edge) for edge in answer["seen"]))
     warnings = [str(note) for note in (*answer.get("notes", ()), *answer["refused"])]
     if answer["cut"]:

@@ -1,4 +1,4 @@
-"""Checks that an image suits the chest models, which take frontal chest radiographs only."""
+"""Checks whether the chest models, which take frontal chest radiographs only, can use an image."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _DECUBITUS = "a decubitus view: free fluid and air collect elsewhere than on an 
 
 @dataclass(frozen=True, slots=True)
 class StatedView:
-    """The view stated in a file.
+    """The view (PA, AP, lateral) that the attributes of an image's file state.
 
     Attributes:
         position: PA, AP or lateral; "unknown" if the file does not say, or says both PA and AP.
@@ -71,7 +71,7 @@ class StatedView:
 
 
 def stated_view(snapshot: ImageSnapshot) -> StatedView:
-    """Return the view of an image as stated by all the attributes of its file that mention one."""
+    """Return the view of an image according to all attributes of its file that state one."""
     views_by_source = _stated_views(snapshot)
     views = set(views_by_source.values())
     for view, text in _VIEW_OBJECTIONS:
@@ -158,8 +158,8 @@ class PictureJudgement:
             network could not run.
         certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
         why: The objection to the picture, for the user; "" for a frontal film.
-        mirrored: The network's probability, 0..1, that the film is mirrored once it is oriented as
-            its file says.
+        mirrored: The network's probability, 0..1, that the film is mirrored although it was
+            oriented as its file says.
     """
 
     view: PictureView
@@ -173,7 +173,7 @@ _lock = threading.Lock()
 
 
 def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudgement:
-    """Return a small network's judgement of an image's content; judgements are cached.
+    """Return a small network's judgement of the view that an image shows; results are cached.
 
     If the packages or the embedded weights are missing, the view is "unknown".
 
@@ -292,7 +292,7 @@ class _Evidence:
 def admit(
     snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
 ) -> Admission:
-    """Check an image's modality, body part, view, orientation and content, and admit or refuse it.
+    """Check an image's modality, body part, view, orientation and content; raise if it is refused.
 
     Args:
         snapshot: The image.

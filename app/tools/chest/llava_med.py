@@ -71,7 +71,7 @@ class LlavaMed:
     spec = SPEC
 
     def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
-        """Answer the question; see `app.tools.api.Tool.run`."""
+        """Answer the question in `args`, with or without an image; see `app.tools.api.Tool.run`."""
         image = None
         if args.image_path is not None:
             context.progress(0.02, "Reading the image")

@@ -74,7 +74,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
     """Return the network described in a model's folder, with uninitialised parameters.
 
     Returns:
-        Prefix of the published weight names -> module; see `published_weights`.
+        Prefix of the weights' names in the published file ("") -> module.
     """
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
@@ -82,7 +82,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
 
 
 def transformers_name(name: str) -> str:
-    """Convert a weight's name, in the original or an older layout, to the one in transformers."""
+    """Return transformers' name for a weight named as in LLaVA-Med or in an older layout."""
     for pattern, target in CURRENT_NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
@@ -245,7 +245,7 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """Load LLaVA-Med from a folder.
+    """Load LLaVA-Med from a folder, on the device and in the precision of `work`.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.
@@ -274,9 +274,9 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """Return pixels uint8 [rows, columns] or [rows, columns, 3] as an RGB square.
+    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as an RGB square with padding.
 
-    The padding has the colour `mean` (red, green, blue in 0..1); for a grey image, their average.
+    The padding has the colour `mean` (red, green, blue in 0..1), or its average for a grey image.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -294,13 +294,13 @@ def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
 
 
 def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
-    """Return the pixels as the vision tower expects them: float32 [1, 3, side, side]."""
+    """Return the pixels, padded to a square, as the model's input: float32 [1, 3, side, side]."""
     image = pad_to_square(pixels, list(llava.processor.image_mean))
     return llava.processor(image, return_tensors="pt")["pixel_values"]
 
 
 def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
-    """Return the prompt's token ids before the image, and those after it.
+    """Return (token ids of the prompt before the image, token ids after it).
 
     Without an `image`, the first list contains all ids and the second is empty. Both parts are
     tokenized separately, as in the original. Control tokens in the question are removed.
@@ -314,9 +314,9 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """Return embeddings [1, tokens, width] of the prompt's two parts, with the image in between.
+    """Return embeddings [1, tokens, width] of the prompt, with those of the image in between.
 
-    `values` is the preprocessed image, or None for a prompt without an image.
+    `ids` is the result of `prompt_tokens`; `values` is that of `preprocess`, or None for no image.
     """
     model = llava.model
     table = model.get_input_embeddings()
@@ -372,9 +372,9 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare the vision tower among the weights with CLIP's, which the published program loads.
+    """Check that the vision tower in the weights equals CLIP's, which the published program loads.
 
-    `payload` is as for `installation.self_check`; its "file" is CLIP's pytorch_model.bin.
+    `payload` and result are as for `installation.self_check`; "file" is CLIP's pytorch_model.bin.
     """
     clip = load_state(Path(payload["file"]))
     count, largest, different = 0, 0.0, list[str]()
@@ -400,7 +400,7 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Check the tokenizer and the weights' headers in the folder `payload["weights"]`.
 
-    `models install` runs it. Returns the number of parameters, as `check_weights` does.
+    `models install` runs it. The result is that of `check_weights`, with the number of parameters.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

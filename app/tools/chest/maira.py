@@ -85,7 +85,7 @@ class Projector(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Map image features [images, patches, seen] to [images, patches, width]."""
+        """Map image features [images, patches, features] to [images, patches, text width]."""
         return self.layers(features)
 
 
@@ -101,7 +101,7 @@ class Maira:
     image_token: int
 
     def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
-        """Return the image with stretched grey levels, prepared by the published processor.
+        """Return a grey image [rows, columns] as the network's input, with stretched grey levels.
 
         Returns:
             float32 [1, 3, size, size].
@@ -110,10 +110,11 @@ class Maira:
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
     def prompt(self, phrase: str, *, grounded: bool = False) -> str:
-        """Return a prompt in the model's conversation format, with one `<image>`.
+        """Return a prompt in the model's conversation format, with `<image>` for the image.
 
-        It asks where `phrase` is; or, if that is "", for the findings of a report, `grounded` or
-        not, in the published words for an image without lateral, prior and clinical information.
+        It asks where `phrase` is; if `phrase` is "", it asks for the findings of a report, each
+        with boxes if `grounded`. The words are the published ones for a single image without
+        further information.
         """
         before = _BEFORE if phrase else f"{_BEFORE} only"
         boxes = _ASK["boxes"] if grounded else ""
@@ -148,7 +149,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return the parsed answer, its tokens (up to `most`), and the input's [rows, columns]."""
+        """Return (parsed answer, its tokens, at most `most`, [rows, columns] of the input)."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
@@ -179,7 +180,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the uninitialised modules described in a model's folder, by weight name prefix.
+    """Return the uninitialised modules that a model's folder describes, by weight name prefix.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -246,7 +247,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 class Published:
-    """MAIRA-2 run by the Python program in the model's folder in place of our own code."""
+    """MAIRA-2 run by the Python program in the model's folder instead of our own code."""
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.processor = published_programs.load_with_program(AutoProcessor, folder, work)
@@ -255,7 +256,7 @@ class Published:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Locate a phrase on an image, or write its findings; see `Maira.ask`."""
+        """Locate a phrase or write findings; arguments and result are as for `Maira.ask`."""
         if phrase:
             given = self.processor.format_and_preprocess_phrase_grounding_input(
                 frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
@@ -357,7 +358,7 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check a folder's weights against the network without loading them (for `models verify`).
+    """Check that a folder's weights fit the network, without loading them (for `models verify`).
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

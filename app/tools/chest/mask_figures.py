@@ -1,4 +1,4 @@
-"""Measurements of one structure's mask; their keys are the same as in MedRAX's results."""
+"""Measurements of the mask of one structure, under the same keys as in MedRAX's results."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def spacing_mm(spacing: Spacing) -> list[float] | None:
 
 
 def area_note(spacing: Spacing) -> str:
-    """Return a note on the spacing that an area in cm² is based on, or on why there is no area."""
+    """Return a text on the spacing that an area in cm² uses, or on why there is no such area."""
     if not spacing.known:
         return f"no area in cm²: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
     return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
 
 
 def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> dict[str, Any]:
-    """Measure a mask that is not empty.
+    """Return the area, position, shape and intensities of a mask that is not empty.
 
     Args:
         mask: [rows, columns] of the whole image.
-        frame: The image, whose own pixel spacing and stored values count.
+        frame: The image, whose own pixel spacing and stored values are used.
         confidence: Mean probability inside this mask.
 
     Returns:

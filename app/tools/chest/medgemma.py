@@ -1,4 +1,4 @@
-"""The tool `medgemma_qa`: MedGemma answers a question about images, or without, and marks boxes."""
+"""The tool `medgemma_qa`: MedGemma answers a question, with or without images, and draws boxes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MedGemmaInput(ToolInput):
 
 
 class MedGemmaOutput(BaseModel):
-    """Output of `medgemma_qa`: the answer in the model's words; boxes if they were asked for."""
+    """The answer of `medgemma_qa` in the model's words, and its boxes if they were asked for."""
 
     answer: str
     predictions: list[Prediction] | None = None
@@ -103,7 +103,7 @@ class MedGemma:
     spec = SPEC
 
     def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
-        """Answer the question; see `app.tools.api.Tool.run`."""
+        """Answer the question in `args` about its images, if any; see `app.tools.api.Tool.run`."""
         names = args.image_paths or []
         if names:
             context.progress(0.02, "Reading the images")

@@ -45,7 +45,7 @@ _LIMIT = 8192
 
 @dataclass(frozen=True, slots=True)
 class MedGemma:
-    """The loaded MedGemma with its processor and special token ids."""
+    """The loaded MedGemma network with its processor (of text and images) and special token ids."""
 
     model: Any
     processor: Any
@@ -53,7 +53,7 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """Load MedGemma from a folder.
+    """Load MedGemma from a folder as `work` says, but in float32 where it says float16.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.
@@ -95,7 +95,7 @@ def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
 
 
 def pad_to_square(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image in the middle of a black square, as `boxes.padded_square` describes it."""
+    """Return an image in the middle of a black square whose side is the image's longer one."""
     rows, columns = pixels.shape[:2]
     seen = padded_square(rows, columns)
     left, top = -int(seen.left), -int(seen.top)
@@ -104,9 +104,10 @@ def pad_to_square(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def messages(question: str, images: Sequence[Any], *, locate: bool = False) -> list[dict[str, Any]]:
-    """Return the conversation for the chat template; two or more images are numbered.
+    """Return the conversation for the chat template: instructions, images and question.
 
-    To `locate` something, the words of MedGemma 1.5's published example for boxes are used.
+    Two or more images are numbered. With `locate`, the question is put in the words of MedGemma
+    1.5's published example that asks for boxes.
     """
     if locate:
         asked = (resources_dir() / "prompts" / "medgemma_boxes.txt").read_text("utf-8").strip()
@@ -152,8 +153,9 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question, about images if any are given.
 
     `payload` and the returned dict are as for `llava_net.entry`, but `payload` has "images", a list
-    of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels"; with "locate", boxes are
-    asked for on the one image, and the dict also has the keys of `maira.entry` for boxes.
+    of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels". If "locate" is true, the
+    model is asked for boxes on the only image, and the dict also has the keys of `maira.entry` for
+    boxes.
 
     Raises:
         ToolRetry: The question is too long.
@@ -187,7 +189,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def without_thoughts(tokenizer: Any, ids: list[int]) -> list[int]:
-    """Return an answer without the thoughts that MedGemma 1.5 may write before it."""
+    """Return an answer's token ids without the reasoning that MedGemma 1.5 may write before it."""
     begin, end = (tokenizer.convert_tokens_to_ids(mark) for mark in (_THOUGHT, _THOUGHT_END))
     known = {begin, end}.isdisjoint((None, tokenizer.unk_token_id))
     if known and end in ids:
@@ -207,7 +209,7 @@ def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check a folder's processor and the headers of its weights, for `models install`.
+    """Check a folder's processor and its weights' headers; return the number of "parameters".
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -51,7 +51,7 @@ DUPLICATED_TENSORS = {_POSITIONAL: "shared_image_embedding.positional_embedding"
 
 
 def is_memory_tensor(name: str) -> bool:
-    """Return True if a tensor belongs to the video memory, which a single image does not need."""
+    """Return True if a tensor of this name is used only for videos and not for single images."""
     return _MEMORY.match(name) is not None
 
 
@@ -141,7 +141,7 @@ def network(path: Path) -> Any:
 
 
 def convert_state(state: State) -> State:
-    """Rename tensors to their names in transformers, and leave out those of the video memory."""
+    """Return tensors under their names in transformers, without those that only videos need."""
     made: State = {}
     points: dict[int, Tensor] = {}
     for name, tensor in state.items():
@@ -184,7 +184,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a weights file and count its parameters, to check it for `models install`."""
+    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
     net = network(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}
 
@@ -216,9 +216,9 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 def is_ambiguous(payload: dict[str, Any]) -> bool:
     """Return True if the marks are a single point, for which the network draws three masks.
 
-    A box counts as two points, and more than one point gets a single mask (`_use_multimask` in
-    bowang-lab/MedSAM2): fine-tuning on boxes never trained the other three for that. Where the
-    single mask is unstable, the published program and transformers take the best of the three.
+    For a box or several points it draws only one mask (`_use_multimask` in bowang-lab/MedSAM2),
+    because fine-tuning on boxes did not train the other three. If that mask is unstable, the
+    published program and transformers take the best of the three.
     """
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
@@ -240,7 +240,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Return the payload's box and points as inputs of the network, in its pixel coordinates."""
+    """Return the payload's box and points as network inputs, in pixels of the network's input."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

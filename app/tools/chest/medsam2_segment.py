@@ -1,4 +1,4 @@
-"""The tool `medsam2_segment`: outline a structure that the user has marked with a box or points."""
+"""The tool `medsam2_segment`: outlines a structure that the user marked with a box or points."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
     """Return the last box that the user has drawn and the points drawn after it.
 
     Points drawn before that box belong to a structure that was marked earlier. If there is no box,
-    all points are returned. In either case only the last `MOST_POINTS` points count.
+    all points are used. In either case, only the last `MOST_POINTS` points are returned.
     """
     box: tuple[float, float, float, float] | None = None
     points: list[XY] = []
@@ -92,7 +92,7 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return reasons to doubt a mask, found by comparing the mask with the marks it was made from.
+    """Return reasons to doubt a mask, found by comparing it with the user's marks; empty if none.
 
     Args:
         marks: The marks that the mask was made from.
@@ -207,7 +207,7 @@ class MedSam2Input(ToolInput):
 
 
 class MedSam2Output(BaseModel):
-    """Output of `medsam2_segment`; all positions are in pixels of the image."""
+    """Result of `medsam2_segment`: the outline's figures; positions are in pixels of the image."""
 
     found: bool
     area_pixels: int
@@ -242,7 +242,7 @@ class MedSam2Segment:
     spec = SPEC
 
     def run(self, args: MedSam2Input, context: ToolContext) -> ToolResult:
-        """Outline the marked structure; see `app.tools.api.Tool.run`."""
+        """Outline the structure marked in `args` or by the user; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path, args.frame)
         if snapshot.derived and snapshot.display.ndim == 3 and not snapshot.frame.is_color:

@@ -1,4 +1,4 @@
-"""Pictures for chest models: greyscale, upright, with square pixels; and their way back."""
+"""Prepares images for chest models (upright, with square pixels) and converts results back."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Convert a displayed image to grey levels [rows, columns].
+    """Convert a displayed image to grey levels, uint8 [rows, columns].
 
-    Colours become their luma (ITU-R BT.601).
+    Colours [rows, columns, 3] become their luma (ITU-R BT.601).
     """
     if display.ndim == 2:
         return display
@@ -37,7 +37,7 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """Return the image as models receive it, in the window set in its file.
+    """Return the uint8 pixels that models receive: the image shown in the window set in its file.
 
     The window set in the viewer is ignored, so that changing it does not change any results. A
     picture made in this run is returned unchanged.
@@ -55,7 +55,8 @@ class Hanging:
     """The flips that bring an image to the orientation that the models were trained on.
 
     In that orientation the patient's right is on the viewer's left and the head is up. Applying the
-    flips twice restores the image.
+    flips twice restores the image. An image that lies on its side is not flipped; a warning says
+    so.
     """
 
     mirror: bool = False
@@ -76,7 +77,7 @@ class Hanging:
         return cls(row == "R", column == "H", tuple(notes))
 
     def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """Return the image with the flips applied.
+        """Return an image [rows, columns, ...] with the flips applied.
 
         Calling this again on the result restores the image.
         """
@@ -134,7 +135,7 @@ class ModelInput:
 
     @property
     def blank(self) -> bool:
-        """Whether all pixels have the same value."""
+        """True if all pixels have the same value."""
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:

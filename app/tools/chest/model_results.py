@@ -1,4 +1,4 @@
-"""Calls of models in the model process, and the shared parts of their tools' results."""
+"""Functions that call models in the model process, and parts common to their tools' results."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def call_model(
 
 
 def with_warnings(text: str, warnings: Sequence[str]) -> str:
-    """Return a summary, followed by the warnings if there are any."""
+    """Return the text of a summary, followed by the warnings if there are any."""
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
 
 
 def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Return the warnings about all images in one list, from a list of warnings for each image.
+    """Join the warnings about each image into one list; `warnings` has one sequence per image.
 
     If there are several images, each warning begins with the number of its image.
     """
@@ -101,7 +101,7 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return one finding per (label, geometry), in one group that is shown and hidden as one."""
+    """Return one finding per (label, geometry); all in `group` are shown and hidden together."""
     return tuple(
         Finding(
             id=new_id(),
@@ -143,7 +143,7 @@ class CheckedText:
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
-    """Check whether the text in an entry's answer is empty, repeats itself or is cut off.
+    """Return the text of a model's answer with its faults: empty, repeated or cut off.
 
     The answer has "text"; "finished", False if the token limit "most" stopped the model.
     """

@@ -1,4 +1,4 @@
-"""Pictures of results: the grey image with translucent colours or boxes, outlines and a legend."""
+"""Draws results on grey images: translucent masks or boxes, outlines, a legend and a footer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SHADOW: RGB = (0, 0, 0)
 
 
 def footer(tool: str, model: str) -> str:
-    """Return the line of text at the bottom of a picture, which names the tool and the model."""
+    """Return the text for the bottom of a picture, which names the tool and the model."""
     return f"{tool} · {model} · AI, not for diagnosis"
 
 
 def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
-    """Return a grey image as RGB [rows, columns, 3] with masks, a legend and a footer drawn in."""
+    """Return the grey image [rows, columns] as RGB with masks, a legend and a footer drawn in."""
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
     places = LabelColors(organs.COLOURED)

@@ -1,4 +1,4 @@
-"""The chest pack's plan rules: English and German words, and the tool that answers each.
+"""The chest pack's rules for planning: English and German words, and the tool that each requests.
 
 It also has rules for tools that another pack may bring (a report generator, phrase grounding);
 rules for tools that are not installed have no effect.

@@ -1,7 +1,7 @@
-"""Words, English and German, that request the tools of the large models.
+"""English and German words that request the tools of the large models.
 
-`app.tools.pack_plan` documents their form. Common radiological words ("effusion", "heart") are
-left out: these tools run only where the user means them or their kind of result.
+`app.tools.pack_plan` documents their form. Common radiological words ("effusion", "heart") are left
+out: these tools run only if the user asks for them or for their kind of result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Words, English and German, by which chest questions are recognised.
+"""English and German words by which chest questions are recognised.
 
-`app.tools.pack_plan` documents their form. German nouns have a `*` on the side where they
-form compounds ("*erguss", "lungen*").
+`app.tools.pack_plan` documents their form. A `*` marks the side on which a German noun is joined to
+another word to form a compound ("*erguss", "lungen*").
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class OfflinePSPNet(chestx_det.PSPNet):
 
 
 def load(path: Path) -> OfflinePSPNet:
-    """Load the network from a weights file, on the CPU.
+    """Return the network loaded from a weights file, on the CPU.
 
     Raises:
         ToolFailed: The file is damaged or belongs to a different model.
@@ -79,9 +79,9 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
 def remove_letterbox(
     probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]
 ) -> Tensor:
-    """Resample a structure's probabilities [512, 512] to the image's `shape`, without the padding.
+    """Resample a structure's probabilities [512, 512] to the image's [rows, columns], `shape`.
 
-    `corner` is the position (top, left) of the image in the square, from `letterbox`.
+    The padding is cut off. `corner` is the image's (top, left) in the square, from `letterbox`.
     """
     side = max(shape)
     grown = functional.interpolate(
@@ -92,7 +92,7 @@ def remove_letterbox(
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Segment structures.
+    """Segment the requested structures on one image.
 
     `payload` has "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "organs", names
     from `STRUCTURES`.
@@ -131,6 +131,6 @@ def _segment(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load a weights file and count its parameters, to check it for `models install`."""
+    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
     net = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}

@@ -1,4 +1,4 @@
-"""Running the Python program in a model's folder, which needs the user's consent (torch)."""
+"""Runs the Python program in a model's folder, which needs the user's consent (torch)."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def load_either_way(
     dtype: torch.dtype,
     title: str,
 ) -> Read | Run:
-    """Load a model with our own code (`read`), or else with the program in its folder (`run`).
+    """Load a model with our own code (`read`) or, if its folder has another layout, with `run`.
 
-    `run` is called if `read` raises `OtherLayout`, since the folder's layout is not the published
-    one; `title` is shown with the progress.
+    `run` uses the program in the folder; `read` raises `OtherLayout` if the layout is not the
+    published one. `title` is shown with the progress.
 
     Raises:
-        ToolFailed: The model cannot be loaded in either way.
+        ToolFailed: Neither way can load the model.
     """
     told = -1
 
@@ -104,11 +104,11 @@ def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
 
 
 def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
-    """Load a model with the program in its folder.
+    """Return the model in a folder, loaded with the program in that folder.
 
-    Its device and precision are those in `work.placement`. A model with parameters that are in no
-    file is refused: transformers would fill them with random numbers, and the answers be nonsense.
-    So is one with tables that transformers leaves unset; see `marked_memory`.
+    Its device and precision are those in `work.placement`. A model is refused if the files lack any
+    of its parameters, because transformers would fill them with random numbers, or if transformers
+    left any of its buffers without values; see `marked_memory`.
 
     Raises:
         ToolFailed: The user has not allowed the program, it fails, or the weights do not fit it.
@@ -140,10 +140,10 @@ def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
 
 
 def require_consent(work: Work, folder: Path) -> None:
-    """Check that the user has allowed this model's program and that its files are unchanged.
+    """Raise an error unless the user has allowed this model's program and its files are unchanged.
 
-    The files may have changed since the viewer checked them, while the call waited for its process
-    and the weights were loaded.
+    The viewer has checked this before, but the files may have changed while the call waited for its
+    process and the weights were loaded.
 
     Raises:
         ToolFailed: The program is not allowed or has changed; the message says how to allow it.

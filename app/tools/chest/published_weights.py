@@ -1,7 +1,7 @@
 """Strict loading of the weights in a model's folder (torch; model process only).
 
-`load_model` leaves it to transformers, which fills weights that a folder lacks with random numbers
-and only logs it; such a model would still give confident answers, so it is an error here.
+`load_model` lets transformers load them. transformers fills weights that a folder lacks with random
+numbers and only logs it; such a model would still give confident answers, so it is an error here.
 `fill_parameters` copies safetensors into our own modules, for checkpoints whose own program cannot
 run here: every parameter must be in the files, and every tensor in the files must be used.
 """
@@ -56,7 +56,7 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Make modules created in the `with` block uninitialised, on `device` and in `dtype`.
+    """Create the modules in the `with` block on `device`, in `dtype`, without initialising them.
 
     Unlike torch's "meta" device, this computes the buffers that are in no file (rotary angles,
     position numbers).
@@ -76,9 +76,9 @@ def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
 def marked_memory() -> Generator[None]:
     """Let torch fill uninitialised memory in the `with` block with NaN or the largest integer.
 
-    transformers creates a model without memory and then copies the files' tensors into it. Buffers
-    that are in no file (rotary tables, position ids) stay uninitialised unless the model's class
-    computes them again, and nothing says so. `unset_buffers` finds them afterwards.
+    transformers creates a model with uninitialised memory and copies the files' tensors into it.
+    Buffers that are in no file (rotary tables, position ids) keep that memory, without any message,
+    unless the model's class computes them again. `unset_buffers` then finds them by these values.
     """
     before = torch.are_deterministic_algorithms_enabled()
     only_warned = torch.is_deterministic_algorithms_warn_only_enabled()
@@ -90,15 +90,15 @@ def marked_memory() -> Generator[None]:
 
 
 def unset_buffers(model: nn.Module) -> list[str]:
-    """Return the names of the buffers that a model loaded in `marked_memory` never computed."""
+    """Return the names of buffers that a model loaded in `marked_memory` left without values."""
     return sorted(name for name, buffer in model.named_buffers() if _is_marked(buffer))
 
 
 def altered_weights(model: nn.Module, folder: Path) -> list[str]:
-    """Return the names of weights that a loaded model has with other values than the files.
+    """Return the names of weights whose values in a loaded model differ from those in its files.
 
-    For a module with such a buffer, transformers calls the program's own initialisation again, and
-    that may overwrite the loaded weights beside the buffer.
+    transformers may run the program's own initialisation on a module with a buffer that is in no
+    file, and so overwrite the module's loaded weights.
     """
     state = model.state_dict()
     altered = list[str]()
@@ -124,7 +124,7 @@ def fill_parameters(
     rename: Callable[[str], str] = lambda name: name,
     tell: FractionCallback = lambda fraction: None,
 ) -> None:
-    """Copy each tensor in a folder's safetensors files into the module for its prefix.
+    """Copy each tensor in a folder's safetensors files into the module for its name's prefix.
 
     Args:
         parts: Prefix of published weight names -> module.
@@ -163,10 +163,10 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the weights in the folder payload["weights"] and return the number of parameters.
+    """Check the weights in the folder payload["weights"]; return the number of "parameters".
 
-    Names and shapes in the files' headers are compared with the modules that `build` creates by
-    prefix of weight names; `rename` is as for `fill_parameters`.
+    Names and shapes in the files' headers are compared with those of the modules that `build`
+    returns. `rename` is as for `fill_parameters`.
 
     Raises:
         ToolFailed: Names or shapes differ, or a file is missing or damaged.
@@ -189,7 +189,7 @@ def check_weights(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files in a folder: those named in its index, if it has one.
+    """Return the safetensors files in a folder: those named in its index, or all if it has none.
 
     Raises:
         ToolFailed: A file named in the index is missing, or there are no weights.
@@ -308,7 +308,7 @@ _CURRENT_NAMES = (
 
 
 def current_name(name: str) -> str:
-    """Convert an older name of an image-text model's weight to the current name in transformers."""
+    """Return transformers' current name for a weight of an image-text model with an older name."""
     for pattern, now in _CURRENT_NAMES:
         name, count = re.subn(pattern, now, name)
         if count:

@@ -46,10 +46,11 @@ class ModelPicture:
 
 
 def model_picture(snapshot: ImageSnapshot, model: str) -> ModelPicture:
-    """Return the picture and warnings for a model, titled `model`, that accepts any medical image.
+    """Return the picture to send to a model that accepts any medical image, with warnings.
 
     A radiograph is shown upright and in the window set in its file. Any other image is shown as in
-    the viewer, since on a CT the window decides which structures are visible.
+    the viewer, since on a CT the window decides which structures are visible. `model` is the
+    model's title, used in warnings.
 
     Raises:
         ToolFailed: The image is blank.
@@ -77,7 +78,7 @@ def answer_question(
     warnings: Sequence[str],
     context: ToolContext,
 ) -> ToolResult:
-    """Ask a model, and return its answer with provenance and warnings as a tool result.
+    """Ask a model a question and return a tool result with its answer, origin and warnings.
 
     Args:
         entry: The model's entry function in the model process.

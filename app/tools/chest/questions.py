@@ -1,4 +1,4 @@
-"""Helpers that fit a question into a model's prompt."""
+"""Functions that prepare a question for a model's prompt and check its length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FEWEST_TOKENS = 16  # fewest tokens that make an answer worth asking for
 
 
 def remove_control_signs(question: str, signs: Iterable[str]) -> str:
-    """Return a question with a blank in place of each control token; `signs` are those tokens."""
+    """Return a question in which each control token in `signs` is replaced by a blank."""
     signs = tuple(signs)
     before = ""
     # Repeat, because a removal may join the text around it into another sign.
@@ -22,9 +22,9 @@ def remove_control_signs(question: str, signs: Iterable[str]) -> str:
 
 
 def tokens_left(taken: int, limit: int, most: int, *, images: str, shorter: str) -> int:
-    """Return the number of tokens left for an answer, at most `most`.
+    """Return the number of tokens that remain for an answer, at most `most`.
 
-    The prompt takes `taken` tokens, images included; prompt and answer together may have `limit`.
+    The prompt, images included, has `taken` tokens; prompt and answer together may have `limit`.
     `images` and `shorter` are texts for the error message ("the image", "ask it shorter").
 
     Raises:

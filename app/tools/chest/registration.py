@@ -32,11 +32,11 @@ _OVERLAP_LOSS = 0.05  # loss of overlap from which the result of the grey levels
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An image and the mask of its lungs.
+    """An image to register, with the mask of its lungs.
 
     Attributes:
         pixels: uint8 [rows, columns], upright.
-        lungs: bool [rows, columns].
+        lungs: bool [rows, columns]; not empty.
         spacing: (between columns, between rows), in mm or another unit shared by both images.
         origin: Position (x, y) of the centre of pixel (0, 0), in the same unit.
     """
@@ -47,14 +47,14 @@ class View:
     origin: tuple[float, float] = (0.0, 0.0)
 
     def image(self, values: NDArray[Any]) -> Any:
-        """Return values [rows, columns] as a SimpleITK image with this view's geometry."""
+        """Return an array [rows, columns] as a SimpleITK image with this spacing and origin."""
         made = sitk.GetImageFromArray(values)
         made.SetSpacing(self.spacing)
         made.SetOrigin(self.origin)
         return made
 
     def reduced(self) -> View:
-        """Return the view averaged over pixel blocks, at most `_WORKING_SIDE` pixels on a side."""
+        """Return the view, averaged over blocks of pixels to at most `_WORKING_SIDE` a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self
@@ -72,7 +72,7 @@ class View:
 
     @property
     def to_physical(self) -> Matrix:
-        """Matrix [3, 3] that converts pixels to the unit shared by both images."""
+        """Matrix [3, 3] that maps (x, y, 1) in pixels to the unit that both images share."""
         return np.diag([self.spacing[0], self.spacing[1], 1.0])
 
 
@@ -100,7 +100,7 @@ class Fit:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Register two images.
+    """Register the prior image to the current one.
 
     `payload` has "current" and "prior", each with "pixels" uint8 [rows, columns], "lungs" uint8 of
     the same size, and "spacing" [between columns, between rows].
@@ -119,7 +119,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
-    """Return the transform that registers `prior` to `current`; both must have lungs."""
+    """Return the transform that registers `prior` to `current`; both lung masks are not empty."""
     progress(0.05, "Aligning the lungs' outlines")
     start = _outline_transform(current, prior)
     progress(0.2, "Comparing the greys")
@@ -140,10 +140,10 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """Return an image uint8 [rows, columns] resampled to `shape` by a matrix [3, 3].
+    """Resample an image uint8 [rows, columns] by a matrix [3, 3] to the [rows, columns] of `shape`.
 
-    The matrix maps pixels of the result to pixels of the image. Interpolation is bilinear; with
-    `nearest`, the nearest pixel is taken.
+    The matrix maps pixels (x, y, 1) of the result to pixels of the image. Interpolation is
+    bilinear, or by the nearest pixel if `nearest`.
     """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())

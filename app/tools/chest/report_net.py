@@ -1,9 +1,9 @@
-"""One section of a draft report, from an image encoder and a BERT decoder (model process only).
+"""Writes one section of a draft report, with an image encoder and a BERT decoder (model process).
 
-The models are IAMJB's baselines for CheXpert and MIMIC-CXR (Chambon et al., "CheXpert Plus",
-2024), one for the findings and one for the impression. Preprocessing is the folder's own
-`ViTImageProcessor`, on RGB; the text begins with the tokenizer's [CLS] and ends with its [SEP],
-128 tokens in all, as in the authors' example. That example asks for two beams by a name that
+The models are IAMJB's baselines for CheXpert and MIMIC-CXR (Chambon et al., "CheXpert Plus", 2024),
+one for the findings and one for the impression. Preprocessing is the folder's own
+`ViTImageProcessor`, on RGB; the text begins with the tokenizer's [CLS] and ends with its [SEP], 128
+tokens in all, as in the authors' example. That example asks for two beams by a name that
 transformers does not know, so it decodes greedily; here two beams are used.
 """
 
@@ -31,7 +31,7 @@ _BEAMS = 2
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The loaded model of one section, with its tokenizer and image processor."""
+    """The loaded model that writes one section, with its tokenizer and image processor."""
 
     model: Any
     tokenizer: Any
@@ -39,7 +39,7 @@ class Section:
 
 
 def load(path: Path, work: Work) -> Section:
-    """Load the model in a folder.
+    """Load the model of one section from a folder, on the device and in the precision of `work`.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.
@@ -52,7 +52,7 @@ def load(path: Path, work: Work) -> Section:
 
 
 def preprocess(section: Section, pixels: NDArray[np.uint8]) -> Tensor:
-    """Return pixels uint8 [rows, columns] or [rows, columns, 3] as float32 [1, 3, side, side]."""
+    """Return an image, grey or RGB, as the model's input: float32 [1, 3, side, side]."""
     values: Tensor = section.processor(rgb(pixels), return_tensors="pt")["pixel_values"]
     wanted = section.model.config.encoder.image_size
     side = wanted if isinstance(wanted, int) else int(wanted[0])
@@ -88,6 +88,6 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load the model in a folder and count its parameters, to check it for `models install`."""
+    """Load the model in payload["weights"] for `models install`; return its "parameters" count."""
     section = load(Path(payload["weights"]), cpu_work())
     return {"parameters": sum(p.numel() for p in section.model.parameters())}

@@ -1,4 +1,4 @@
-"""Wordings of the chest tools' results, for answers without a language model."""
+"""Texts that state the chest tools' results, for answers without a language model."""
 
 from __future__ import annotations
 
@@ -169,10 +169,10 @@ _PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
 def phrase_to_locate(
     argument: str, **others: str
 ) -> Callable[[Data, Data], Mapping[str, str] | None]:
-    """Return a function that makes the arguments of a tool that locates a scored finding.
+    """Return a function that makes a locating tool's arguments from the classifier's result.
 
-    It names the highest of the labels that were asked for, else of those above the operating
-    point; None if there is none. `others` are further arguments of the tool.
+    Of the labels that were asked for (if none, of those above the operating point), it puts the one
+    with the highest score into `argument`, and adds `others`; it returns None if there is no label.
     """
 
     def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:

@@ -69,7 +69,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the index file of a folder without loading its weights, for `models install`."""
+    """Raise `ToolFailed` if a folder's index is not that of a usual Stable Diffusion pipeline."""
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -54,7 +54,7 @@ class OrganMetrics(BaseModel):
 
 
 class SegmentationOutput(BaseModel):
-    """Output of `chest_xray_segmentation`."""
+    """The path of a picture with the masks drawn in, and the measurements of each structure."""
 
     segmentation_image_path: str
     metrics: dict[str, OrganMetrics]
@@ -88,7 +88,7 @@ class ChestXRaySegmentation:
     spec = SPEC
 
     def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
-        """Segment the structures; see `app.tools.api.Tool.run`."""
+        """Outline the structures that `args` names; see `app.tools.api.Tool.run`."""
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)

@@ -1,8 +1,8 @@
-"""The shared segmenter: runs a model once per image and caches the answer.
+"""Segments chest radiographs for all tools that need masks: one run per image, then cached.
 
-Two tools need the same masks (segmentation and cardiothoracic ratio), so they share a
-`Segmenter`. With PSPNet's weights installed it gives 14 structures, else the embedded network gives
-both lungs and the heart.
+Two tools need the same masks (segmentation and cardiothoracic ratio), so they share a `Segmenter`.
+If PSPNet's weights are installed, it outlines 14 structures; otherwise the embedded network
+outlines both lungs and the heart.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Answer:
 
 
 def organs_of(model: InstalledModel) -> tuple[str, ...]:
-    """Return the structures that a segmentation model can outline."""
+    """Return the names of the structures that a segmentation model can outline."""
     return organs.ALL if model.card.name == PSPNET else organs.EMBEDDED
 
 
@@ -107,7 +107,7 @@ class Segmenter:
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> InstalledModel:
-        """Return PSPNet if its weights are installed, otherwise the embedded network.
+        """Return the model to use: PSPNet if its weights are installed, else the embedded network.
 
         Raises:
             ToolFailed: The AI packages or the embedded weights are missing.
@@ -126,7 +126,7 @@ class Segmenter:
         wanted: Sequence[str],
         context: ToolContext,
     ) -> Segmentation:
-        """Return the masks of the structures in `wanted`, in the same order.
+        """Return the masks of the structures named in `wanted`, in that order.
 
         Structures that were not found are listed in `Segmentation.missing`.
 

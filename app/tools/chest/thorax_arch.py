@@ -60,7 +60,7 @@ class ThoraxNet(nn.Module):
         self.side = nn.Sequential(nn.Linear(cells * w[3], 32), nn.ReLU(), nn.Linear(32, 1))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return (structure logits, view logits, mirrored logit)."""
+        """Return the logits (structures, views, mirrored) for images [n, 1, 256, 256]."""
         x, skips = self._encode(x)
         view, side = self._classify(x)
         for block, skip in zip(self.up, reversed(skips), strict=True):
@@ -69,11 +69,11 @@ class ThoraxNet(nn.Module):
         return self.head(x), view, side
 
     def classify_view(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (view logits, mirrored logit) without computing the decoder."""
+        """Return the logits (views [n, 4], mirrored [n]) without computing the decoder."""
         return self._classify(self._encode(x)[0])
 
     def side_features(self, x: Tensor) -> Tensor:
-        """Return the features [n, f] from which the classifier for mirrored films judges `x`."""
+        """Return features [n, f] of images `x`, by which mirrored films are recognised."""
         return _grid_features(self._encode(x)[0])
 
     def _classify(self, bottom: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Masks from the chest network's probabilities, checks of their shapes, and windows on images.
+"""Makes masks from the chest network's probabilities, checks their shapes, and crops images.
 
 Needs only numpy, scipy and scikit-image, so it can be tested without a network. Arrays are (row,
 column); right and left are the patient's, so the right lung is on the viewer's left of a film
@@ -53,7 +53,7 @@ def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
 
 
 def largest_component(mask: BoolImage) -> BoolImage:
-    """Return the largest component of `mask` with its holes filled; an empty mask stays empty."""
+    """Return the largest connected region of a mask, with holes filled; empty for an empty mask."""
     labels, count = label(mask)
     if count == 0:
         return mask.copy()
@@ -190,10 +190,10 @@ def _centre(mask: BoolImage, axis: int) -> float:
 def check_shapes(
     masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
 ) -> ShapeCheck:
-    """Check the shapes of masks on a grid without padding.
+    """Check if masks have the shapes and positions of lungs and a heart on a frontal film.
 
     Args:
-        masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape.
+        masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape, without padding.
         confidence: The same names -> confidence, 0..1.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
@@ -296,7 +296,7 @@ _COARSE = 384  # pixels of the working grid's long side
 
 @dataclass(frozen=True)
 class Window:
-    """A rectangle in pixels; `bottom` and `right` are the first row and column outside it."""
+    """A rectangle in pixels: `bottom` and `right` are the first row and column beyond it."""
 
     top: int
     bottom: int
@@ -314,9 +314,9 @@ class Window:
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
     def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
-        """Return the window in cells of another grid that covers the same image.
+        """Return this window in cells of a grid that covers the same image.
 
-        `shape` is the (rows, columns) of the image, `grid` that of the grid.
+        `shape` is the image's (rows, columns), `grid` the grid's.
         """
         rows, columns = grid[0] / shape[0], grid[1] / shape[1]
         return Window(
@@ -328,9 +328,9 @@ class Window:
 
 
 def film_window(pixels: FloatImage) -> Window:
-    """Return the part [rows, columns] of an image inside uniform borders, such as padding.
+    """Return the window of an image [rows, columns] without its uniform borders, such as padding.
 
-    If that part is very small, the window of the whole image is returned.
+    If that window is very small, the window of the whole image is returned.
     """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
@@ -341,7 +341,7 @@ def film_window(pixels: FloatImage) -> Window:
 
 
 def coarse_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    """Return the size (rows, columns) of the working grid for an image.
+    """Return the (rows, columns) of the grid on which masks are computed for an image of `shape`.
 
     The grid has the image's aspect ratio and at most 384 pixels a side.
     """
@@ -371,10 +371,10 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return disjoint masks at `shape` from margins [n, h, w], enlarged and then cut at 0.
+    """Return disjoint masks of `shape` from margins [n, h, w] that are enlarged and then cut at 0.
 
-    Cutting after enlarging gives smooth edges. Only the part around each structure is enlarged,
-    which saves most of the time on a large film.
+    See `clean_margins`. Cutting after enlarging gives smooth edges. Only the part around each
+    structure is enlarged, which saves most of the time on a large film.
     """
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []

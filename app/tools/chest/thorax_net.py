@@ -49,7 +49,7 @@ _STEP = 2  # use every second row and column of the coarse grid, for speed
 
 @dataclass(frozen=True, slots=True)
 class PassVariation:
-    """How much the results vary over the network's passes.
+    """The variation of the results between the network's passes (upright and rotated) on one image.
 
     Attributes:
         agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
@@ -136,7 +136,7 @@ class NetworkOutput:
 
 
 def letterbox(image: torch.Tensor) -> torch.Tensor:
-    """Return an image [1, 1, rows, columns] in a black square, scaled to [1, 1, 256, 256]."""
+    """Return an image [1, 1, rows, columns], padded with black to a square, as [1, 1, 256, 256]."""
     rows, columns = image.shape[2:]
     side = max(rows, columns)
     top, left = (side - rows) // 2, (side - columns) // 2
@@ -156,12 +156,13 @@ def evaluate(net: ThoraxNet, batch: torch.Tensor) -> list[NetworkOutput]:
 
 @dataclass(frozen=True)
 class ViewEstimate:
-    """The view classifier's result, from an image and its negative.
+    """The view classifier's result for an image, judged together with its negative.
 
     Attributes:
         view: The view shown by the image or its negative, whichever looks more like a film.
         inverted: True if the negative looks more like a film.
-        frontal: Probability of a frontal film, inverted or not as `inverted` says.
+        frontal: Probability of a frontal film: of an inverted one if `inverted`, else of a normal
+            one.
         lateral: Probability of a lateral film, averaged over the image and its negative.
         other: Probability of any other picture, averaged over the image and its negative.
         mirrored: `NetworkOutput.mirrored` of the image or its negative, whichever looks more like a
@@ -177,7 +178,7 @@ class ViewEstimate:
 
 
 def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
-    """Classify the view of a letterboxed image [1, 1, 256, 256] and its negative."""
+    """Return the view of a letterboxed image [1, 1, 256, 256], judged with its negative."""
     batch = standardise(torch.cat([box, 1 - box])).contiguous(memory_format=torch.channels_last)
     views, mirrored = net.classify_view(batch)
     upright, negative = views.softmax(1)
@@ -196,9 +197,9 @@ def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
 
 
 def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
-    """Return the view of an image's mirror image if the latter looks frontal, else None.
+    """Return the view of an image's mirror image, or None if that does not look frontal.
 
-    The heart on the wrong side makes a frontal film look unusual, even more if it is rotated. A
+    It recognises mirrored films: with the heart on the wrong side, a frontal film looks unusual. A
     lateral film looks lateral from either side. `box` is the letterboxed image [1, 1, 256, 256],
     `mirrored` the probability that it is mirrored; if that is low, the result is None.
     """
@@ -218,7 +219,7 @@ def likeliest_view(views: torch.Tensor) -> View:
 
 
 def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
-    """Return the probabilities of a frontal film "as shown" and "inverted".
+    """Return the probabilities (of a frontal film with normal greys, of one with inverted greys).
 
     The arguments are the view probabilities [4] of the image as shown and of its negative.
     """
@@ -243,7 +244,7 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated anticlockwise; `padding` is as in `grid_sample`."""
+    """Return square images [n, c, s, s] rotated anticlockwise; see `grid_sample` for `padding`."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -253,7 +254,10 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Resample maps [c, 128, 128] of a letterboxed image of `shape` to `size`, without padding."""
+    """Resample maps [c, 128, 128] of a letterboxed image to `size`, without the padding.
+
+    `shape` is the image's (rows, columns); the result is [c, rows, columns] of `size`.
+    """
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
@@ -380,7 +384,7 @@ def _pixel_problem(pixels: NDArray[np.float32]) -> str | None:
 
 @torch.inference_mode()
 def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segment lungs and heart.
+    """Segment the lungs and the heart on a frontal chest radiograph.
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed (bright = dense), of any size, square pixels.
@@ -469,7 +473,7 @@ class PictureView:
 
 @torch.inference_mode()
 def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureView:
-    """Classify the view of an image [rows, columns] in 0..1 without segmenting it."""
+    """Return the view of an image [rows, columns], values 0..1, without segmenting it."""
     part = film_window(pixels)
     shown = np.ascontiguousarray(pixels[part.slices], np.float32)
     box = letterbox(torch.from_numpy(shown)[None, None])
@@ -484,7 +488,7 @@ def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureVie
 
 
 def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Classify the view of an image; `payload` is that of `entry`.
+    """Classify the view of an image; `payload` is as for `entry`.
 
     Returns:
         The attributes of `PictureView`, and the keys that `serve` adds.
@@ -497,7 +501,7 @@ def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Segment lungs and heart; called in the model process.
+    """Segment the lungs and the heart; the host calls this in the model process.
 
     `payload` has "pixels", uint8 or float32 [rows, columns] as displayed, and "model" for `serve`.
 

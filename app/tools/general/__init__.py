@@ -1,4 +1,4 @@
-"""The general pack: DICOM conversion and display of images."""
+"""The general pack of tools: DICOM conversion and display of images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.tools.general.image_visualizer import ImageVisualizer
 
 
 def register(registry: Registrar) -> None:
-    """Register the general pack's tools and its plan."""
+    """Add the general pack's tools and its plan (which says when they are used) to the registry."""
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
     registry.plan(PLAN)

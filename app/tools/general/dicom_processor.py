@@ -1,4 +1,4 @@
-"""The tool `dicom_processor`: makes a PNG of what the viewer shows, at the image's matrix size."""
+"""The tool `dicom_processor`: makes a PNG of what the viewer shows, at the image's own size."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DicomProcessorInput(ToolInput):
 
 
 class DicomProcessorOutput(BaseModel):
-    """Output of `dicom_processor`."""
+    """The path of the PNG that `dicom_processor` made."""
 
     image_path: str
 
@@ -76,7 +76,7 @@ class DicomProcessor:
     spec = SPEC
 
     def run(self, args: DicomProcessorInput, context: ToolContext) -> ToolResult:
-        """Write the PNG and return its path and attributes; see `app.tools.api.Tool.run`."""
+        """Convert the image in `args` to a PNG; see `app.tools.api.Tool.run`."""
         asked = _asked_window(args)
         context.progress(0.1, "Decoding")
         snapshot = context.images.resolve(args.dicom_path)

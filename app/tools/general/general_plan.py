@@ -1,4 +1,4 @@
-"""The general pack's plan (English and German words) and the wording of its results."""
+"""The general pack's plan: words (English, German) that request its tools, and result texts."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ COLORMAPS = ("rgb", "gray", *_ANCHORS)
 
 @lru_cache(maxsize=16)
 def colormap_table(name: str) -> Table | None:
-    """Return a colour map as RGB uint8 [256, 3]; None for a name that leaves the image as it is.
+    """Return a colour map's RGB colours, uint8 [256, 3], or None if `name` means no colour map.
 
     Raises:
         KeyError: There is no colour map with that name.
@@ -91,7 +91,7 @@ class ImageVisualizerInput(ToolInput):
 
 
 class ImageVisualizerOutput(BaseModel):
-    """Output of `image_visualizer`."""
+    """The path of the image that `image_visualizer` shows."""
 
     image_path: str
 

@@ -1,1 +1,1 @@
-"""The parts of the model host: whose turn it is, how long it takes, and what is loaded."""
+"""The parts of the model host: the queue of calls, time estimates and the models' states."""

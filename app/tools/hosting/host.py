@@ -1,7 +1,7 @@
-"""The model host: runs functions that need torch in a process of their own, one for each device.
+"""The model host: runs functions that need torch in worker processes, one for each device.
 
-The process starts with the first call and stays warm, so that a model is loaded once. Calls on one
-device take turns. The process is ended if a function does not heed a cancel, exceeds its time
+A process starts with the first call and keeps its models loaded for later calls. Calls on one
+device take turns. The process is ended if a function does not react to a cancel, exceeds its time
 limit, or after `idle_s` without work; the viewer survives its crashes. The process itself decides
 which models stay loaded (`model_process.serving`).
 """
@@ -46,7 +46,7 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
 
 @cache
 def likely_device() -> str:
-    """Return the device that torch is likely to find ("cuda", "mps" or "cpu"), without torch.
+    """Return the device that torch will probably find ("cuda", "mps" or "cpu"); torch isn't loaded.
 
     The result only decides which process runs a call; in it, torch itself chooses the device.
     """
@@ -62,7 +62,7 @@ def likely_device() -> str:
 
 
 def device_name(wanted: str) -> str:
-    """Return the device whose process serves `wanted`; "auto" or "" stands for the likely one."""
+    """Return the name of the device to run on: `wanted`, or the likely one for "auto" or ""."""
     return likely_device() if wanted in ("", "auto") else wanted
 
 
@@ -70,7 +70,7 @@ _POLL_S = 0.05
 
 
 class DeviceQueue:
-    """A device's worker process, which runs one call at a time in the order of their arrival.
+    """Runs calls in one device's worker process, one at a time in the order of their arrival.
 
     `ended` is called after the process was ended because it was idle.
     """
@@ -90,7 +90,7 @@ class DeviceQueue:
     def turn(
         self, what: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
     ) -> Generator[None]:
-        """Wait until the call is first in the queue; the `with` block then has the process alone.
+        """Wait until the call is first in the queue; in the `with` block, no other call runs.
 
         `what` is this call's title, shown to calls that wait for it. While this call waits,
         `waiting` is called with the title of the call that is first in the queue.
@@ -133,12 +133,12 @@ class DeviceQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is running or waiting."""
+        """True if a call is running or waiting."""
         with self._turns:
             return bool(self._calls)
 
     def end_when_idle(self, idle_s: float | None) -> None:
-        """End the process after `idle_s` seconds without work; None to never end it."""
+        """Set the idle time in seconds after which the process is ended; None to never end it."""
         with self._turns:
             known, self._idle_s = self._idle_s, idle_s
             if self._timer is not None and idle_s == known:
@@ -174,7 +174,7 @@ class DeviceQueue:
             self._leave(ticket)
 
     def close(self) -> None:
-        """End the process and the call running in it; waiting calls are cancelled."""
+        """End the process for good, with the call running in it; waiting calls are cancelled."""
         with self._turns:
             self._closed = True
             self._arm(None)
@@ -184,7 +184,7 @@ class DeviceQueue:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A call to a function in the model process, with its arguments as in `ProcessHost.call`."""
+    """A call of a function in the model process; its fields are as in `ProcessHost.call`."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -200,20 +200,20 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The title of the call's model, passed to calls that wait for this one."""
+        """The title of the call's model, which is shown to calls that wait for this one."""
         try:
             return card(self.model).title
         except (KeyError, ValueError, OSError):
             return "another model"
 
     def waiting(self, what: str) -> None:
-        """Report to the user that the call is waiting for the call with the title `what`."""
+        """Tell the user, as progress, that this call waits for the call with the title `what`."""
         if self.progress is not None:
             self.progress(0.0, f"Waiting for {what}")
 
 
 class CallTracker:
-    """Passes a call's events on to the user's progress, the model states and the estimates.
+    """Follows one call and reports its progress, its model's state and its remaining time.
 
     `device` is the device whose process runs the call; `model` is "" if the call uses no model.
     """
@@ -235,7 +235,7 @@ class CallTracker:
         self._estimate = Estimate(None)
 
     def begin(self, entry: str) -> None:
-        """Record that the call of `entry` ("module:function") leaves the queue and starts."""
+        """Record that the call of `entry` ("module:function") has left the queue and starts."""
         known = self._known()
         if known is not None and known.state is State.READY:
             start, state = "warm", replace(known, state=State.BUSY, fraction=0.0, why="")
@@ -248,7 +248,7 @@ class CallTracker:
             self._board.set(self._device, state)
 
     def progress(self, fraction: float, text: str) -> None:
-        """Pass on a progress message, or handle the event that it contains."""
+        """Pass a progress message on to the user, or handle the event that the text carries."""
         event = protocol.parse_event(text)
         if event is not None:
             self._event(event)
@@ -271,7 +271,7 @@ class CallTracker:
             self._board.set(self._device, replace(state, state=now))
 
     def done(self) -> None:
-        """Store the duration of the call, which has returned, and set its model to ready."""
+        """Record that the call has returned: store its duration and set its model to ready."""
         if self._durations is not None and self._key:
             self._durations.add(self._key, self._estimate.elapsed)
         self._rest()
@@ -319,7 +319,7 @@ _ON_THE_PROCESSOR = "the accelerator's memory is too small: it ran on the proces
 
 
 def default_threads() -> int:
-    """Return the number of threads for torch: all cores but one, which is left to the window."""
+    """Return the number of threads for torch: all cores except one, which the window keeps."""
     return max(1, (os.cpu_count() or 2) - 1)
 
 
@@ -400,20 +400,20 @@ class ProcessHost:
         return {**answer, "notes": [_ON_THE_PROCESSOR, *answer.get("notes", ())]}
 
     def states(self) -> dict[str, ModelState]:
-        """Return the state of each model that is in a process or has failed, by card name."""
+        """Return the state of each model that is loaded, waited for or has failed, by card name."""
         for queue in self._open_queues():
             if not queue.busy and queue.worker.pid is None:
                 self._board.clear_device(queue.name)  # it was ended from outside while it was idle
         return self._board.states()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` on each change, on any thread; return an unsubscribe function."""
+        """Call `listener(state)` on each change, from any thread; return a function to stop it."""
         return self._board.subscribe(listener)
 
     def unload(self, model: str | None = None) -> None:
-        """Unload a model, or all if None, once the running and waiting calls have ended.
+        """Unload a model, or all if None, after the calls that are running or waiting have ended.
 
-        A process whose last model is unloaded is ended, which is the only sure way to free memory.
+        If no model is left in the process, it is ended: only that is sure to free the memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
@@ -438,7 +438,7 @@ class ProcessHost:
                     self._board.clear_device(queue.name)  # and the model with it
 
     def forget(self, model: str) -> None:
-        """Remove a model's failed state, since its files have changed."""
+        """Remove a model's "failed" state, since its files have changed and it may now work."""
         self._board.forget(model)
 
     def end_when_idle(self, idle_s: float | None) -> None:

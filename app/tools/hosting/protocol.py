@@ -1,7 +1,7 @@
 """Events, other than progress, that the model process sends to the host; no torch here.
 
-An event travels as the text of a progress message that begins with a control character, which texts
-for the user never contain.
+An event travels as the text of a progress message. Its text begins with a control character, which
+texts for the user never contain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WORKING, LOADING, LOADED = "working", "loading", "loaded"
 
 
 class OutOfMemory(ToolFailed):
-    """The error for a call that lacks memory, even after all ways to save memory were tried."""
+    """The error for a call that ran out of memory although every way to save memory was tried."""
 
 
 class ProcessorOutOfMemory(OutOfMemory):
@@ -24,7 +24,7 @@ class ProcessorOutOfMemory(OutOfMemory):
 
 
 def event_text(kind: str, **facts: Any) -> str:
-    """Return the text of a progress message that carries an event."""
+    """Return the text of a progress message that carries an event of this kind, with its facts."""
     return _MARK + json.dumps({"kind": kind, **facts})
 
 

@@ -1,4 +1,4 @@
-"""The current state of each model, for the models window, and how long its work takes.
+"""The current state of each model, for the models window, and how long calls usually take.
 
 Durations are kept in the cache folder: names of functions, models and devices, and seconds.
 """
@@ -27,7 +27,7 @@ _EVERY_S = 0.1
 
 
 class State(StrEnum):
-    """The activity of a model."""
+    """The states that a model can be in, from installed to busy or failed."""
 
     INSTALLED = "installed"
     LOADING = "loading"
@@ -73,7 +73,7 @@ Listener = Callable[[ModelState], object]
 
 
 class StateBoard:
-    """The states of all models in all processes; thread-safe."""
+    """The states of all models in all worker processes, which listeners can follow; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -83,13 +83,13 @@ class StateBoard:
         self._told: dict[str, float] = {}
 
     def states(self) -> dict[str, ModelState]:
-        """Return the state of each model in a process, failed or waited for, by card name."""
+        """Return the state of each model that is loaded, waited for or has failed, by card name."""
         with self._lock:
             models = {model for _, model in self._states} | set(self._waiting)
             return {model: self._of(model) for model in sorted(models)}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener(state)` on each change, on any thread; return an unsubscribe function."""
+        """Call `listener(state)` on each change, from any thread; return a function to stop it."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -108,7 +108,7 @@ class StateBoard:
     def progress(
         self, device: str, model: str, fraction: float, doing: str, left_s: float | None
     ) -> None:
-        """Record the progress of a model's running call, with the values of `ModelState`."""
+        """Record the progress of a model's running call; see the attributes of `ModelState`."""
         with self._lock:
             known = self._states.get((device, model))
             if known is None:
@@ -126,7 +126,7 @@ class StateBoard:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Record the models loaded in a device's process; a busy model stays busy.
+        """Record which models are loaded in a device's process; a busy model stays busy.
 
         `models` are the dicts from `ModelCache.entries`.
         """
@@ -164,11 +164,11 @@ class StateBoard:
         self._drop(lambda where, one: where == device and one.model == model)
 
     def clear_device(self, device: str) -> None:
-        """Remove a device's states, except failed ones, since its process has ended."""
+        """Remove the states of a device whose process has ended, except failed ones."""
         self._drop(lambda where, one: where == device and one.state is not State.FAILED)
 
     def forget(self, model: str) -> None:
-        """Remove a model's failed states, since its files have changed."""
+        """Remove a model's "failed" states, since its files have changed and it may now work."""
         self._drop(lambda _where, one: one.model == model and one.state is State.FAILED)
 
     def _drop(self, unwanted: Callable[[str, ModelState], bool]) -> None:
@@ -181,7 +181,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """Count one more waiting call of a model until the `with` block ends; none if it is ""."""
+        """Count one more call that waits for `model` during the `with` block; not if it is ""."""
         if not model:
             yield
             return
@@ -229,20 +229,20 @@ _LEAST_SHARE = 0.02
 
 
 class Durations:
-    """Durations of earlier calls on this machine, kept in the file whose path `file` returns."""
+    """Stores how long calls took on this machine; `file` returns the path of the file with them."""
 
     def __init__(self, file: Callable[[], Path]) -> None:
         self._file = file
         self._lock = threading.Lock()
 
     def median(self, key: str) -> float | None:
-        """Return the median seconds that earlier calls with this key took; None if not known."""
+        """Return the median seconds of earlier calls with this key; None if none are stored."""
         with self._lock:
             found = self._known.get(key)
             return statistics.median(found) if found else None
 
     def add(self, key: str, seconds: float) -> None:
-        """Store the duration in seconds of a call with this key."""
+        """Store how long a call took; its key names the function, the model and the device."""
         if seconds < _WORTH_S and self.median(key) is None:
             return
         with self._lock:
@@ -262,9 +262,9 @@ class Durations:
 
 
 class Estimate:
-    """Estimate of one call's remaining time.
+    """Estimates how long one call will still take.
 
-    `usual` is what such a call usually takes in seconds, or None; `clock` is monotonic, in seconds.
+    `usual` is the usual duration of such a call in seconds, or None; `clock` is monotonic, in s.
     """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -275,7 +275,7 @@ class Estimate:
         self._noticed = True  # the next fraction is not the first of the work
 
     def start_work(self) -> None:
-        """Measure the speed of the work from now on, without the time to load the model."""
+        """Record that the model is loaded: the speed of the work is measured from now on."""
         self._noticed = False
 
     @property
@@ -284,10 +284,10 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the estimated remaining seconds; None if not known or too few to report.
+        """Return the estimated remaining seconds; None if not known or too few to be shown.
 
-        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
-        usual duration counts.
+        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less
+        weight the usual duration has.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

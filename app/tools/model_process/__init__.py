@@ -1,1 +1,1 @@
-"""Code of the model process beside the packs' models: placement, memory, loading (torch)."""
+"""Code that runs in the model process for all packs: placement, memory and loading (torch)."""

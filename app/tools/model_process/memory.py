@@ -41,11 +41,11 @@ _DEEP = 4
 
 
 class MemoryExhausted(Exception):
-    """The error for a model that will not fit into memory, judged by its card or file size."""
+    """The error for a model that, by its card or file size, will not fit into memory."""
 
 
 def room(device: str, held: int) -> tuple[int, int]:
-    """Return the bytes that one more model may take if the loaded ones stay, and if all are gone.
+    """Return (bytes free for one more model now, bytes free if all loaded models were unloaded).
 
     `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
     """
@@ -78,14 +78,14 @@ def free_bytes(device: str) -> int:
 
 
 def is_exhausted(error: BaseException) -> bool:
-    """Return True if an error says that memory ran out."""
+    """Return True if an error, from torch or Python, says that memory ran out."""
     if isinstance(error, MemoryExhausted | MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and bool(_EXHAUSTED.search(str(error)))
 
 
 def free_unused() -> None:
-    """Return unused memory to the operating system."""
+    """Collect garbage and give unused memory back to the operating system."""
     gc.collect()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
@@ -98,10 +98,10 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude torch's and other modules' objects from later garbage collections.
+    """Exclude all objects that exist now, such as torch's, from later garbage collections.
 
-    Checking all of them took longer than unloading a model. Call `free_unused` first, or garbage
-    would be kept, too.
+    Checking all of them took longer than unloading a model. Call `free_unused` first, because
+    garbage that exists now would be kept, too.
     """
     gc.freeze()
 
@@ -124,7 +124,7 @@ def in_use(device: str) -> int:
 
 
 def size_of(model: Any) -> int:
-    """Return the total bytes of parameters and buffers of all torch modules in an object."""
+    """Return the total bytes of parameters and buffers of all torch modules in `model`."""
     storages: dict[int, int] = {}
     for module in _modules(model, _DEEP, set()):
         for tensor in (*module.parameters(), *module.buffers()):
@@ -204,7 +204,7 @@ def _free_addresses() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The device ("cuda", "mps" or "cpu") and precision (name of a torch dtype) of a model."""
+    """The device ("cuda", "mps" or "cpu") and dtype (a torch dtype's name) that a model uses."""
 
     device: str
     dtype: str
@@ -231,7 +231,7 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """Return the same device with a dtype of half the size; None if it is not float32."""
+    """Return the placement with a 16-bit dtype on the same device; None if it is not float32."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

@@ -1,4 +1,4 @@
-"""Run work with a model, loading it if it is not loaded yet (model process only).
+"""Runs work with a model, and loads the model first if necessary (model process only).
 
 A pack's function calls `serve`, which decides what is loaded, where, and what is unloaded for it.
 If memory still runs out, the call is repeated step by step: without the other models; in smaller
@@ -35,7 +35,7 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """The identity of a loaded model; the same model with other files has another key.
+    """The identity of a loaded model; if the model's files change, its key changes.
 
     `name` is that of the model's card, or of its file; `version` holds the digest, size and
     modification time of its files.
@@ -48,7 +48,7 @@ class ModelKey:
 
     @classmethod
     def of(cls, source: Mapping[str, Any], placement: Placement) -> ModelKey:
-        """Return the key for a call's payload["model"].
+        """Return the key of the model in a call's payload["model"] (`source`) at this placement.
 
         Raises:
             OSError: The model's file or folder does not exist.
@@ -66,7 +66,7 @@ class ModelCache:
         self._models: OrderedDict[ModelKey, tuple[Any, int]] = OrderedDict()
 
     def get(self, key: ModelKey) -> Any:
-        """Return the model and mark it as the last used; None if it is not loaded."""
+        """Return the model and mark it as the most recently used; None if it is not loaded."""
         if key not in self._models:
             return None
         self._models.move_to_end(key)
@@ -77,7 +77,7 @@ class ModelCache:
         self._models[key] = (model, size)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return the loaded models as JSON-ready dicts for the host."""
+        """Return a dict for each loaded model for the host: its name, device, dtype and bytes."""
         return [
             {
                 "model": key.name,
@@ -94,7 +94,7 @@ class ModelCache:
         return sum(size for key, (_model, size) in loaded if key.placement.device == device)
 
     def drop(self, wanted: Callable[[ModelKey], bool]) -> int:
-        """Unload all models for which `wanted` is true; return how many were unloaded."""
+        """Unload all models for whose key `wanted` returns True; return how many were unloaded."""
         dropped = [key for key in self._models if wanted(key)]
         for key in dropped:
             del self._models[key]
@@ -105,7 +105,7 @@ class ModelCache:
         return len(dropped)
 
     def make_room(self, need: int, device: str) -> bool:
-        """Unload the least recently used models until `need` bytes fit; return whether they fit."""
+        """Unload the least recently used models until `need` bytes fit; return True if they fit."""
         while True:
             beside, alone = memory.room(device, self.held(device))
             if need <= beside:
@@ -117,7 +117,7 @@ class ModelCache:
 
 
 def files_unchanged(source: Mapping[str, Any]) -> bool:
-    """Return True if size and time of the files are unchanged since their digest was determined."""
+    """Return True if no file's size or time has changed since its digest was determined."""
     path = Path(source["path"])
     known: Mapping[str, Any] = source.get("files") or {}
     for name, expected in known.items():
@@ -165,7 +165,7 @@ tqdm.set_lock(threading.RLock())
 
 @dataclass(slots=True)
 class Work:
-    """The settings and functions that are passed to a piece of work with a model.
+    """The settings and functions that `serve` passes to a function that works with a model.
 
     Attributes:
         placement: The model's device and precision.
@@ -202,7 +202,7 @@ def serve(
     work: Callable[[Model, Work], dict[str, Any]],
     exact: bool = False,
 ) -> dict[str, Any]:
-    """Load a model if it is not loaded yet, and run the work with it.
+    """Load a model if it is not loaded yet, run `work` with it and return the result.
 
     Args:
         payload: "model" and "device" from `InstalledModel.payload`.
@@ -253,12 +253,12 @@ def serve(
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call's payload["model"], or else a dict with payload["weights"] as "path"."""
+    """Return a call's payload["model"]; if it has none, {"path": payload["weights"]}."""
     return payload.get("model") or {"path": payload["weights"]}
 
 
 def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Unload the model with the card name payload["model"], or all models if it is None."""
+    """Unload the model named payload["model"], or all if that is None; "unloaded" says how many."""
     name = payload.get("model")
     count = _cache.drop(lambda key: name is None or key.name == name)
     progress(1.0, protocol.event_text(protocol.LOADED, models=_cache.entries()))
@@ -266,7 +266,7 @@ def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def report(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the loaded models and the resident memory of this process, for measurements."""
+    """Return the loaded "models" and the "resident" bytes of this process, for measurements."""
     del payload
     return {"models": _cache.entries(), "resident": memory.resident_bytes()}
 

@@ -1,8 +1,8 @@
 """Model cards: each model's files, origin, licence, terms, memory and limits.
 
 Each is a TOML file in `resources/models`, read strictly. A value that was not available when the
-card was written, such as the digest of a file behind a login, is left out and never guessed: such
-files are pinned when they are first installed.
+card was written, such as the digest of a file behind a login, is left out and never guessed: the
+digests of such files are recorded when they are first installed.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class CardFile:
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the name is a pattern for several files."""
+        """True if the name contains "*" and so stands for several files."""
         return "*" in self.name
 
     def covers(self, name: str) -> bool:
-        """Return True if this entry is for the file with that name."""
+        """Return True if a file's name is this entry's name or matches its pattern."""
         return fnmatchcase(name, self.name)
 
 
@@ -71,10 +71,10 @@ class SelfCheck:
 
     Attributes:
         entry: "module:function" that compares in the model process; see `installation.self_check`.
-        file: The file that it needs, which lies beside the models.
+        file: A file that the comparison needs; it lies beside the models.
         fetched: Whether that file is downloaded with the model.
         expected: The published figures by name.
-        tolerance: The largest difference from them that passes.
+        tolerance: The largest difference from the published figures that passes.
     """
 
     __pydantic_config__ = _STRICT
@@ -88,7 +88,7 @@ class SelfCheck:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A model as it is described before it is installed; texts may be "".
+    """The description of a model, which exists before the model is installed; texts may be "".
 
     Attributes:
         name: The model's name in commands and in `Need`, and the name of its folder.
@@ -111,10 +111,10 @@ class ModelCard:
         limits: The model's known limits, one sentence for each.
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
         check: "module:function" that loads the model's files in the model process to check them.
-        published_bytes: Total size of the published files; 0 if those of single files are known.
+        published_bytes: Total size of the published files; 0 if the sizes in `files` are used.
         sources: Where the licence, the revision and the size (`SOURCED`) were read: a sentence that
             begins with "Here: ", "Second hand: " or "None: " (there is none, or it is not known).
-        self_check: What is compared once the model is installed; None for nothing.
+        self_check: The comparison to make once the model is installed; None for none.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.
     """
@@ -146,7 +146,7 @@ class ModelCard:
 
     @property
     def size(self) -> int:
-        """Total bytes of the published files, as far as the card knows them."""
+        """Total bytes of the published files; a file of unknown size counts as 0."""
         return self.published_bytes or sum(file.size for file in self.files)
 
     @property
@@ -156,11 +156,11 @@ class ModelCard:
 
     @property
     def pinned(self) -> bool:
-        """Whether the card has the digest of every required file."""
+        """True if the card states the digest of every required file."""
         return all(file.sha256 for file in self.files if not file.optional)
 
     def file_of(self, name: str) -> CardFile | None:
-        """Return a file's entry: that with its name, else a pattern that matches it, else None."""
+        """Return the entry with this file name, else the pattern that matches it, else None."""
         exact = next((file for file in self.files if file.name == name), None)
         return exact or next((f for f in self.files if f.is_pattern and f.covers(name)), None)
 
@@ -183,7 +183,7 @@ def cards() -> Mapping[str, ModelCard]:
 
 
 def read_card(path: Path) -> ModelCard:
-    """Read a card from its TOML file.
+    """Return the card that a TOML file contains.
 
     Raises:
         ValueError: A key is unknown or missing, or a value is not valid.
@@ -246,7 +246,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the documentation's Markdown table of models, by default of the shipped cards."""
+    """Return the documentation's Markdown table of the `known` models, by default all shipped."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

@@ -1,8 +1,8 @@
-"""Download models from the addresses on their cards or from the Hugging Face hub.
+"""Downloads models from the addresses on their cards or from the Hugging Face hub.
 
 huggingface_hub lists repositories and transfers files. The files are collected in a hidden folder
 inside the models folder that is named after the commit, so that an interrupted download can resume;
-once all of them are complete and verified, `installation` puts the model in place.
+once all of them are complete and verified, `installation` moves the model to its final folder.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _BAD_ANSWER = (ValueError, LookupError, TypeError, AttributeError, ArithmeticErr
 
 
 def hub() -> str:
-    """Return the hub's address: SIGHTLINE_HUB, else HF_ENDPOINT, else huggingface.co."""
+    """Return the address of the model hub: SIGHTLINE_HUB, else HF_ENDPOINT, else huggingface.co."""
     mirror = os.environ.get("SIGHTLINE_HUB") or os.environ.get("HF_ENDPOINT") or HUB
     return mirror.rstrip("/")
 
@@ -66,13 +66,13 @@ def mirror_address(url: str) -> str:
 
 
 def host_of(card: ModelCard) -> str:
-    """Return the host from which this model would be downloaded, to tell the user."""
+    """Return the name of the server from which a model would be downloaded, to show to the user."""
     address = mirror_address(card.files[0].url) or hub()
     return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
 def delete_downloads(place: Place) -> None:
-    """Delete a model's downloaded files that have not been installed."""
+    """Delete the files of a model that were downloaded but not installed."""
     folder = place.models / DOWNLOADS
     for found in folder.glob(f"{place.card.name}-*"):
         commit = found.name.removeprefix(f"{place.card.name}-")
@@ -83,7 +83,7 @@ def delete_downloads(place: Place) -> None:
 
 
 def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> None:
-    """Download the small file that a model's self-check needs; without it the check says so."""
+    """Download the file for a model's self-check, if it needs one; errors are ignored."""
     check, target = place.card.self_check, place.self_check_file
     if check is None or target is None or not check.fetched or target.is_file():
         return
@@ -95,14 +95,14 @@ def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> No
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model; `cancel` stops it, and what was downloaded is kept."""
+    """The download of one model; setting `cancel` stops it, and what was downloaded is kept."""
 
     place: Place
     progress: Progress | None = None
     cancel: CancelToken | None = None
 
     def run(self, consent: Consent) -> tuple[Path, PlannedModel]:
-        """Download the files that have not been downloaded yet, and verify them.
+        """Download the files that are not there yet, and verify them.
 
         Returns:
             The staging folder, in which a folder with the card's name holds the model; and the
@@ -205,9 +205,9 @@ class ModelDownload:
 def list_repository(
     repository: str, revision: str, alternative: str = ""
 ) -> tuple[str, tuple[PlannedFile, ...]]:
-    """Return the commit and the files of a repository ("owner/name"), as listed by the hub.
+    """Return (commit, files) of a Hugging Face repository ("owner/name"), as listed by the hub.
 
-    `revision` is a commit, "" for the main branch; `alternative` is as for `download_file`.
+    `revision` is a commit, or "" for the main branch; `alternative` is as for `download_file`.
 
     Raises:
         SightlineError: The hub cannot be reached, or its answer cannot be understood.
@@ -309,7 +309,7 @@ def download_file(
 
 
 def check_address(url: str) -> None:
-    """Check that files may be downloaded from an address.
+    """Raise an error if files may not be downloaded from an address.
 
     Raises:
         UsageError: The address contains a password, or is neither https nor on this computer.

@@ -1,4 +1,4 @@
-"""Safe file names, and files that get their final name only once their content is on the disk.
+"""Safe file names, and writing files that get their final name only when complete on the disk.
 
 File systems journal a rename, but the data written before it may still be in memory: a power cut
 could leave a model with the right name and size that is full of zeros.
@@ -97,7 +97,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """The error for files that could do harm, by intent or by mistake; nothing was written."""
+    """The error for files that could do harm, if only by mistake; nothing was written."""
 
 
 def is_sha256(text: str) -> bool:
@@ -111,7 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return `raw`, a path with "/", if it is valid and means the same file on all systems.
+    """Check that a path with "/" means the same file on all systems; return it without "./".
 
     Raises:
         Hostile: The path leads out of its folder, or is not valid on some system.
@@ -154,5 +154,5 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def hostile(reason: str) -> Hostile:
-    """Return the error for files that are refused for `reason`."""
+    """Return the `Hostile` error with the message that files are refused for `reason`."""
     return Hostile(reason, remedy="Nothing was written. Get it again from a source that you trust.")

@@ -1,4 +1,4 @@
-"""Changes to the models folder: one program at a time, and each model replaced as a whole.
+"""Changes the models folder: by one program at a time, and each model replaced as a whole.
 
 The installed files of a model are moved aside into a hidden folder before the new ones get their
 names, and are deleted only after that. If the program is killed in between, `recover` moves them
@@ -31,9 +31,9 @@ _LOCK_TIMEOUT_S = 0.2  # `recover` holds the lock for an instant only
 
 
 class ChangeLock:
-    """Lock on a models folder, held by the only program and thread that may change the folder.
+    """A lock on a models folder: only the program and thread that hold it may change the folder.
 
-    The operating system releases it when its holder ends, however that happens.
+    The operating system releases the lock when the program that holds it ends in any way.
     """
 
     def __init__(self, models: Path) -> None:
@@ -48,7 +48,7 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock, waiting if another thread in this program holds it.
+        """Hold the lock during the `with` block; wait if another thread of this program has it.
 
         Raises:
             SightlineError: Another program holds the lock.
@@ -67,7 +67,7 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held_if_free(self) -> Generator[bool]:
-        """Take the lock if it is free; yield whether it was taken."""
+        """Take the lock for the `with` block if it is free; yield True if it was taken."""
         if not self._threads.acquire(blocking=False):
             yield False
             return
@@ -99,7 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Replace installed models with staged ones, given as (place, folder): all of them, or none.
+    """Replace installed models with new ones, given as (place, folder): all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.
@@ -151,7 +151,7 @@ def is_aside(place: Place) -> bool:
 
 
 def sweep(models: Path, places: Iterable[Place]) -> None:
-    """Delete files left behind by killed installations. Call with the lock held."""
+    """Delete or restore files left by killed installations. Call this with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)
@@ -162,7 +162,7 @@ def sweep(models: Path, places: Iterable[Place]) -> None:
 
 
 def delete(place: Place) -> None:
-    """Delete a model's files."""
+    """Delete a model's files and its record; if its folder is a symbolic link, only the link."""
     if not place.card.folder:
         for path in _owned_paths(place):
             retry_while_in_use(path.unlink)

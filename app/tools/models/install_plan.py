@@ -1,4 +1,4 @@
-"""Plan an installation: identify the models in a file, folder or pack; nothing is written."""
+"""Plans an installation: finds out which models a file, folder or pack holds; writes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PlannedFile:
 
     @property
     def code(self) -> bool:
-        """Whether the file is a program."""
+        """True if the file is a program."""
         return is_program(self.name)
 
 
@@ -63,7 +63,7 @@ class PlannedModel:
         other: Reason why this is not the published model, judged by names and sizes; it is then
             installed only on request ("--other"). "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
-        replaces: Whether the model is already installed, so that it would be replaced.
+        replaces: True if the model is already installed and would be replaced.
     """
 
     card: ModelCard
@@ -88,7 +88,7 @@ class PlannedModel:
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """The models found at a path, which an installation would read from `source`."""
+    """The models found in a file, folder or pack, and the `source` from which to install them."""
 
     path: Path
     models: tuple[PlannedModel, ...]
@@ -96,7 +96,7 @@ class InstallPlan:
 
     @property
     def bytes(self) -> int:
-        """Total bytes to be copied."""
+        """Total bytes of all models to be copied."""
         return sum(model.bytes for model in self.models)
 
     @property
@@ -106,12 +106,12 @@ class InstallPlan:
 
     @property
     def terms(self) -> tuple[tuple[str, str], ...]:
-        """The (title, terms) of each model whose terms the user must still accept."""
+        """Pairs (title, terms) of the models whose terms the user must still accept."""
         return tuple((model.card.title, model.terms) for model in self.models if model.terms)
 
     @property
     def code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The (title, program names) of each model that contains programs."""
+        """Pairs (title, names of programs) of the models that contain programs."""
         named = ((m.card.title, tuple(file.name for file in m.code)) for m in self.models)
         return tuple((title, names) for title, names in named if names)
 
@@ -140,7 +140,7 @@ NO_CONSENT = Consent()
 
 
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
-    """Return the model as it may be installed, without its programs if those are not allowed.
+    """Return the model with the files that may be installed: its programs only if they are allowed.
 
     Raises:
         SightlineError: The terms are not accepted, or the model cannot work without its programs.
@@ -234,7 +234,7 @@ def checked_model(
     revision: str = "",
     left_out: Iterable[str] = (),
 ) -> PlannedModel:
-    """Return the plan for the model at `place`, with its problems and terms not yet accepted.
+    """Return the plan to install `files` as the model at `place`: its problems and terms to accept.
 
     `revision` is the source's commit; a text that is not a commit id counts as "".
     """

@@ -1,4 +1,4 @@
-"""Install models: copy their files aside, verify them, and then put all of them in place at once.
+"""Installs models: copies and verifies their files, then moves all of them into place at once.
 
 Models are verified by reading every file, and by loading those whose digests are not known.
 Installed models stay untouched until every new file is there and is what it should be.
@@ -58,7 +58,7 @@ _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes
 
 @dataclass(slots=True)
 class Installation:
-    """An installation into the folder `models`; `places` are the models' places by card name."""
+    """Installs models into the folder `models`; `places` are the models' places by card name."""
 
     models: Path
     places: Mapping[str, Place]
@@ -67,7 +67,7 @@ class Installation:
     host: ModelHost | None = None
 
     def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
-        """Copy models from a source, verify them, and put all of them in place; on failure, none.
+        """Copy models from a source, verify them and put them in place: all of them or none.
 
         Raises:
             Cancelled: `cancel` was set.
@@ -89,7 +89,7 @@ class Installation:
             shutil.rmtree(staging, ignore_errors=True)
 
     def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
-        """Verify a model that is complete in a staging folder, and put it in place.
+        """Verify a model whose files are complete in a staging folder, and put it in place.
 
         Any other files in its folder below `staging` are deleted. `label` is the model's origin,
         which is stored in the installation's record.
@@ -243,7 +243,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
 
 
 def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
-    """Read all files of a model, even if their digests are remembered, and return its status.
+    """Read all files of a model again, even if their digests are known, and return its status.
 
     Files that are not the published ones are loaded in `host`, to check that this works.
 
@@ -272,7 +272,7 @@ def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> Model
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Check that a model's files can be loaded, with the card's `check` function if it has one.
+    """Check that a model's files can be loaded, with the card's `check` function; no-op without it.
 
     Raises:
         SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.
@@ -290,7 +290,7 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
 
 
 def self_check(place: Place, host: ModelHost | None, cancel: CancelToken | None = None) -> str:
-    """Compare an installed model with what its card says was published.
+    """Compare an installed model with the published figures or files that its card names.
 
     The card's function is called with `InstalledModel.payload` and "file", "expected" and
     "tolerance", and returns {"outcome": ...}.

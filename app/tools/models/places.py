@@ -31,7 +31,7 @@ _LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of one model on the disk.
+    """The folders and files of one model on the disk, which need not exist.
 
     Attributes:
         models: The user's models folder.
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def file_names(self) -> tuple[str, str]:
-        """The possible names of a single-file model: as published, and converted to safetensors."""
+        """The two possible file names of a single-file model: as published, or as safetensors."""
         return (self.card.files[0].name, f"{self.card.name}.safetensors")
 
     @property
@@ -82,7 +82,7 @@ class Place:
         return found if found is not None and found.name == self.card.name else None
 
     def present_files(self, record: Record | None) -> tuple[str, ...]:
-        """Return the names of existing files that are in the record; without one, on the card."""
+        """Return the names of existing files in `record`, or on the card if `record` is None."""
         if not self.card.folder:
             return (self.path.name,) if self.path.is_file() else ()
         found = [name for name in files_below(self.base) if name != RECORD]
@@ -94,8 +94,9 @@ class Place:
     def unrecorded_files(self, record: Record | None) -> tuple[str, ...]:
         """Return the files that would be loaded with the model but are not in its record.
 
-        An index of other weights, a chat template or a setting changes a model's results as much
-        as its weights do. Programs are left out: see `code_permission`.
+        Such a file (an index of other weights, a chat template, a setting) changes a model's
+        results as much as its weights do. Programs are left out: see `code_permission`. Without a
+        record, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()
@@ -115,17 +116,17 @@ class Place:
         return tuple(f.name for f in needed if not any(f.covers(name) for name in existing))
 
     def programs(self) -> tuple[str, ...]:
-        """Return the names of all Python files in the model's folder, in its record or not."""
+        """Return the names of all Python files in the model's folder, recorded or not."""
         if not self.card.folder:
             return ()
         return tuple(name for name in files_below(self.base) if is_program(name))
 
     def file(self, name: str) -> Path:
-        """Return the path of one of the model's files."""
+        """Return the path of the model's file with that name."""
         return self.base / name
 
     def digest(self, name: str, record: Record | None) -> str:
-        """Return a file's SHA-256; if its size and time are as recorded, it is not read again."""
+        """Return a file's SHA-256; the file is not read if its size and time are as recorded."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
@@ -133,7 +134,7 @@ class Place:
         return sha256_of(self.file(name))
 
     def published_sha256(self, name: str) -> str:
-        """Return the digest of the published file, or "" if it is not known."""
+        """Return the SHA-256 of the published file with that name, or "" if it is not known."""
         if self.card.embedded:
             try:
                 card = json.loads(read_regular(self.base / "card.json"))
@@ -160,7 +161,7 @@ def is_program(name: str) -> bool:
 
 
 def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Divide file names into those that belong to a model and those that do not.
+    """Divide file names into (those that belong to a model, those that do not).
 
     If the card names weight files, other weight files (in another format or precision) do not
     belong to the model.
@@ -184,7 +185,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return the permission as in `ModelStatus.code`, reading every program again."""
+    """Return the permission to run the programs (`ModelStatus.code`), reading each again."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)

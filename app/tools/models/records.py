@@ -1,8 +1,8 @@
-"""The record of an installation: which files exactly, and what the user agreed to.
+"""The record of an installation: the exact files, and what the user agreed to.
 
 It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
-model of one file. Digests of large files are remembered in the cache folder as well, which saves
-minutes and is no protection: a program that can set a file's time can also write that cache.
+model of one file. Digests of large files are also stored in the cache folder. This saves minutes
+but protects nothing: a program that can set a file's time can also write that cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress and raises on a cancel."""
+    """Counts bytes that are read or written, reports the progress, and raises on a cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -57,7 +57,7 @@ _lock = threading.Lock()
 
 
 def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
-    """Return a file's SHA-256 in hexadecimal; a remembered one if the file has not changed.
+    """Return a file's SHA-256 in hexadecimal, from memory or cache if the file has not changed.
 
     Raises:
         OSError: The file cannot be read.
@@ -75,7 +75,7 @@ def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
 def read_sha256(
     path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
-    """Return a file's SHA-256 in hexadecimal, reading the file even if a digest is remembered.
+    """Return a file's SHA-256 in hexadecimal; the file is read even if its digest is stored.
 
     Raises:
         OSError: The file cannot be read.
@@ -99,13 +99,13 @@ def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
 
 
 def file_key(path: Path) -> _Key:
-    """Return (path, size in bytes, modification time in ns), the key of a remembered digest."""
+    """Return (path, size in bytes, modification time in ns), the key of a stored digest."""
     found = path.stat()
     return (str(path), found.st_size, found.st_mtime_ns)
 
 
 def remember(key: _Key, sha256: str) -> None:
-    """Remember a file's digest until the program ends, and for a large file also on the disk."""
+    """Store a file's digest until the program ends, and that of a large file also on the disk."""
     with _lock:
         _digests()[key] = sha256
         if key[1] < _STORED_FROM:
@@ -147,7 +147,7 @@ class RecordedFile:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A model as it was installed; texts are "" for what is not known or was not given.
+    """The record of a model's installation; a text is "" if it is not known or was not given.
 
     Attributes:
         name: The card's name.
@@ -176,7 +176,7 @@ class Record:
 
 
 def recorded_file(path: Path, name: str, sha256: str) -> RecordedFile:
-    """Return a record's entry for the file `name` of a model as it is at `path` now."""
+    """Return a record's entry for the model's file `name`, with the size and time of `path` now."""
     _, size, modified = file_key(path)
     return RecordedFile(name, size, sha256, modified)
 
@@ -213,7 +213,7 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def to_toml(data: Mapping[str, Any]) -> str:
-    """Return a table of strings, ints, bools and lists of such tables as TOML."""
+    """Return the TOML text of a dict of strings, ints, bools and lists of such dicts."""
     return "\n".join(_lines(data, ""))
 
 

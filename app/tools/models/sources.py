@@ -1,4 +1,4 @@
-"""Read models from a file, folder, zip or tar archive, never unpacked, and write packs of them.
+"""Reads models from a file, folder, zip or tar archive without unpacking it, and writes packs.
 
 An archive is listed first, and refused as a whole if a single entry in it is hostile. Its files are
 then read as streams; the caller alone decides where they are written.
@@ -63,13 +63,13 @@ Streams = Iterator[tuple[str, IO[bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that can be listed, and then read once in the order in which they are stored.
+    """A file, folder or archive whose files can be listed, and then read once in stored order.
 
     Attributes:
         label: The source's name, for messages and for the installation's record.
         sizes: Maps each file's name, with "/", to its size in bytes.
         streams: A function that yields the files with the given names; see `Streams`.
-        is_file: Whether it is a single file.
+        is_file: True if the source is a single file.
         revision: Commit in the repository from which the files came; "" if not known.
         repository: "owner/name" of that repository; "" if not known.
     """
@@ -83,7 +83,7 @@ class Source:
 
 
 def open_source(path: Path) -> Source:
-    """Return the files at a path as a source.
+    """Return the file, folder or archive at a path as a `Source`.
 
     Raises:
         UsageError: There is nothing at the path.
@@ -103,7 +103,7 @@ def open_source(path: Path) -> Source:
 def folder_source(
     path: Path, label: str, *, root: Path | None = None, revision: str = "", repository: str = ""
 ) -> Source:
-    """Return a folder as a source; hidden files and folders in it are left out.
+    """Return a folder as a `Source`; hidden files and folders in it are left out.
 
     Symbolic links must not lead out of `root`, by default the folder itself.
 
@@ -164,7 +164,7 @@ def _archive_source(path: Path) -> Source:
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if a file is named like an archive; by content, torch weights are zips, too."""
+    """Return True if a file's name ends in .zip, .tar, .tar.gz or .tgz, whatever its content."""
     return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
 
 
@@ -181,7 +181,7 @@ def _downloaded_commit(folder: Path) -> str:
 
 @contextlib.contextmanager
 def archive_errors(path: Path | str) -> Generator[None]:
-    """Turn errors from reading an archive into `SightlineError`s.
+    """Turn errors from reading an archive in the `with` block into `SightlineError`s.
 
     Raises:
         SightlineError: The archive is damaged.
@@ -306,7 +306,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a model pack: card name, files, commit and, for information only, licence."""
+    """A model in a model pack: card name, files, commit and (for information only) licence."""
 
     card: str
     files: tuple[PackFile, ...]
@@ -333,7 +333,7 @@ class Manifest:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Parse a pack's manifest.
+    """Return the manifest of a model pack, from the bytes of its TOML file.
 
     Raises:
         SightlineError: The data is not a manifest, or is one in a later format.
@@ -369,7 +369,7 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a new pack, checking each file against its record.
+    """Write a new pack of installed models, checked against their records; return its manifest.
 
     Raises:
         UsageError: The file exists, its ending is not .zip, .tar, .tar.gz or .tgz, or a model is

@@ -1,4 +1,4 @@
-"""The state of an installed model: whether it can be used, its warnings, and its permissions."""
+"""The state of an installed model: if it can be used, its warnings, and its permissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.tools.needs import command
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that can be loaded.
+    """A model whose files are complete, so that it can be loaded.
 
     Attributes:
         path: Its folder; for a model of a single file, that file.
@@ -48,7 +48,7 @@ class InstalledModel:
 
     @property
     def code_allowed(self) -> bool:
-        """Whether the programs that come with its weights may run."""
+        """True if the programs that come with the model's weights may run."""
         return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class ModelStatus:
 
     @property
     def usable(self) -> bool:
-        """Whether a tool can try to use the model."""
+        """True if `state` is embedded, installed, intact or other, so that a tool can try it."""
         return self.state in ("embedded", "installed", "intact", "other")
 
     def as_dict(self) -> dict[str, Any]:
@@ -142,7 +142,8 @@ class ModelStatus:
 def installed_model(place: Place) -> InstalledModel | None:
     """Return the model at a place, or None if a required file is missing.
 
-    Files that have changed since they were last read are read again; large ones take long.
+    Files that have changed since they were last read are read again, which takes long for large
+    ones.
 
     Raises:
         OSError: A file cannot be read.
@@ -167,7 +168,7 @@ def installed_model(place: Place) -> InstalledModel | None:
 
 
 def quick_status(place: Place) -> ModelStatus:
-    """Return a model's status, judged by its files' names and sizes, without reading weights.
+    """Return a model's status from the names and sizes of its files, without reading its weights.
 
     Raises:
         OSError: A file was deleted while the status was determined.
@@ -199,7 +200,7 @@ def _not_self_checked(card: ModelCard) -> str:
 
 
 def terms_accepted(card: ModelCard, record: Record | None) -> bool:
-    """Return True if the terms that are currently on the card are accepted, or there are none."""
+    """Return True if the user accepted the terms that the card has now, or if it has none."""
     return not card.terms or (record is not None and record.terms_sha256 == card.terms_sha256)
 
 
@@ -298,7 +299,7 @@ def verified_state(
 
 
 def how_to_get(place: Place) -> str:
-    """Return instructions for the user: the command to run, the files, and where to put them."""
+    """Return instructions for the user to get a model: the command, the files and their folder."""
     card = place.card
     if card.embedded:
         return "It comes with Sightline: reinstall Sightline."
@@ -320,7 +321,7 @@ def how_to_get(place: Place) -> str:
 
 
 def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> Record:
-    """Return the record to write once the user accepts a model's terms and its existing files.
+    """Return the record to write after the user accepted a model's terms and existing files.
 
     `code` says whether the user also allows the programs among them to run.
 

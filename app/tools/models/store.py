@@ -1,4 +1,4 @@
-"""Look up, check, install and remove models.
+"""The store of models: looks up, checks, installs, downloads and removes them.
 
 Nothing here imports torch, and nothing is downloaded except by `ModelStore.get`.
 """
@@ -37,11 +37,11 @@ from app.tools.needs import command
 
 
 class ModelStore:
-    """The user's models folder together with the shipped models. Thread-safe.
+    """The user's models folder together with the models shipped with the program. Thread-safe.
 
-    Long operations call `progress` with a fraction from 0 to 1 and a status text, and end with
-    `Cancelled` once their `cancel` is set; `host` is the model process in which files that are not
-    the published ones are loaded, to check that this works.
+    Long operations call `progress` with a fraction from 0 to 1 and a status text, and raise
+    `Cancelled` once their `cancel` is set. `host` is the model process. Files that are not the
+    published ones are loaded there, to check that this works.
 
     Args:
         folder: The models folder; by default `paths.models_dir()`.
@@ -76,26 +76,25 @@ class ModelStore:
         )
 
     def place(self, wanted: ModelCard) -> Place:
-        """Return the place of a model on the disk."""
+        """Return the folders and files of a model on the disk, which need not exist."""
         return Place(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
-        """Return True if a model's files exist; their contents are not checked."""
+        """Return True if all required files of a model exist; their contents are not checked."""
         known = self.cards.get(name)
         return known is not None and not self._recovered_place(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
         """Return the installed model, or None if a required file is missing.
 
-        Files that have changed since they were last read are read again, which takes long for large
-        files.
+        Files that have changed since they were last read are read again; large ones take long.
         """
         return installed_model(self._recovered_place(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:
         """Return the installed model with that name.
 
-        `feature` is what needs it, for the message ("The report generator").
+        `feature` is the feature that needs it, named in the message ("The report generator").
 
         Raises:
             ToolFailed: The model is not installed, or its terms are not accepted.
@@ -120,7 +119,7 @@ class ModelStore:
         return how_to_get(self.place(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
-        """Return the status of every model, without reading their weights."""
+        """Return the status of every known model, without reading their weights."""
         return tuple(self.status(known) for known in self.cards.values())
 
     def status(self, wanted: ModelCard) -> ModelStatus:
@@ -211,7 +210,7 @@ class ModelStore:
         return self.status(wanted)
 
     def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
-        """Identify the models at a path, and what the user must agree to; see `install_plan`.
+        """Return the plan to install the models at a path, with what the user must agree to.
 
         Raises:
             UsageError: There is nothing at the path, or the model cannot be identified.
@@ -233,7 +232,8 @@ class ModelStore:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
         `consent` must cover `plan.terms` and `plan.other`. If it does not cover `plan.code`, the
-        programs are left out, provided that the models work without them.
+        programs are left out, provided that the models work without them. Returns each model's
+        status.
 
         Raises:
             SightlineError: The plan has problems, a consent of the user is missing, or a file is
@@ -263,9 +263,9 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> ModelStatus:
-        """Download a model and install it; resume an earlier download that was interrupted.
+        """Download a model, install it and return its status.
 
-        A cancelled download can be resumed, too.
+        A download that was interrupted or cancelled before is resumed.
 
         Raises:
             UsageError: There is no such model, or it is embedded.
@@ -306,7 +306,7 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> Manifest:
-        """Write installed models into a model pack; see `write_pack`."""
+        """Write installed models into the pack `out`; return its manifest. See `write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)

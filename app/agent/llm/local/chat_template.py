@@ -1,4 +1,4 @@
-"""Chat templates: a general one, and the messages by which a model's own one is tested."""
+"""Chat templates: a general one (ChatML), and test messages that show if a model's own works."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class LocalServer:
         return child.stage if child else ""
 
     async def ready(self) -> Serving:
-        """Start the process unless it is running, and wait until it is ready for requests.
+        """Start the process unless it is running, wait until it is ready, and return its `Serving`.
 
         Cancelling ends only the wait: the model continues to load for the next question.
 

@@ -1,8 +1,8 @@
 """The main program of a model's process; it loads an engine and serves until the app ends it.
 
 Only the standard library is imported before the process is set up. The process ends when the pipe
-to the app closes, whether by the app or by its end; llama.cpp holds Python's lock while it loads,
-so then it ends after the load.
+to the app is closed, by the app or because the app died. While llama.cpp loads a model, it holds
+Python's lock, so the process then ends only after the load.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NICE = 5
 class ServerConfig:
     """The settings of a model's process, explained in `LocalModel`.
 
-    `engine` is the function that loads the model, as "module:function"; `key` is the API key that
+    `engine` names the function that loads the model ("module:function"); `key` is the API key that
     requests must carry.
     """
 

@@ -1,7 +1,8 @@
 """Serves a folder of transformers files by HTTP. Runs only in the model's own process.
 
-Only safetensors are read and no code from the folder runs. Answers cannot be held to a schema here:
-calls come in the form of the chat template, or as JSON in the text, where the app finds them.
+Only safetensors are read and no code from the folder runs. This server cannot force an answer to
+conform to a schema: calls come in the form of the chat template, or as JSON in the text, and the
+app finds them there.
 """
 
 from __future__ import annotations
