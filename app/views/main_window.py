@@ -64,6 +64,7 @@ from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.theme import SPACE, THEME, restyle
+from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
@@ -176,6 +177,7 @@ class MainWindow(QMainWindow):
                 tuple(buttons),
             )
         )
+        self.links = ViewportLinks(self.viewports, self.workspace)
         self.panes = PaneArea(self.workspace.panes, self.background)
         self.splitter = _Center()
         self.splitter.addWidget(self.viewports)

@@ -20,6 +20,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.scrolling import Scroller
 from app.views.theme import SPACE
+from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
 from app.workspace import drawing
 
@@ -54,6 +55,9 @@ class MainActions:
         self.presets = PresetMenu(window)
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
+        layout = window.workspace.layout
+        self.layout_menu = LayoutMenu(window.viewports, layout, self._action, window)
+        self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self._fill_menu_bar()
         self.toolbar = self._make_toolbar()
         self._connect()
@@ -207,6 +211,7 @@ class MainActions:
             ),
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
+                *(None, self.layout_menu, self.link_menu),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
@@ -257,6 +262,13 @@ class MainActions:
         tip = plain_tip("Reformat the series: axial, coronal, sagittal")
         self.plane_button = bar.add_text_button("Plane", "box", tip)
         self.plane_menu.attach(self.plane_button)
+        for menu, icon, tip in (
+            (self.layout_menu, "layout-grid", "Layout of viewports"),
+            (self.link_menu, "link", "Link viewports: scrolling, window, zoom and pan"),
+        ):
+            button = bar.add_text_button(menu.title(), icon, plain_tip(tip))
+            button.setMenu(menu)
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         segment = (self.segment,) if self._window.has_assistant else ()
         groups = (
             (self.invert, self.reset),

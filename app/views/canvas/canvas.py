@@ -70,6 +70,8 @@ class Canvas(ImageView):
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
     menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
+    pointed = Signal(object)  # Shift over a pixel: its place in the image (QPointF), or None
+    hovered = Signal(float)  # the mouse, not pressed: its y in the widget (px)
     activated = Signal()  # pressed, or given the focus
     maximise_wanted = Signal()
     restore_wanted = Signal()  # Escape, with nothing else to leave
@@ -84,6 +86,8 @@ class Canvas(ImageView):
         self._source: Instance | None = None  # the acquired image that the picture is of
         self.error = ""
         self.alone = True
+        self._link_text = ""
+        self._pointing = False  # whether `pointed` has told of a place
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # Its own thread, so that a window change does not wait for outlines or thumbnails.
@@ -361,8 +365,15 @@ class Canvas(ImageView):
                 self._presentation_text(job),
                 scroller.rate if scroller.playing else 0.0,
                 self._workspace.rejection_of(job.instance),
+                self._link_text,
             )
         )
+
+    def set_link_text(self, text: str) -> None:
+        """Set the line that says how the viewport's scrolling is linked; "" if it is not."""
+        if text != self._link_text:
+            self._link_text = text
+            self._update_overlay()
 
     def _makers(self) -> list[str]:
         """Return the titles of the tools that made the findings on the canvas."""
@@ -433,6 +444,9 @@ class Canvas(ImageView):
             self._move_label(ev.position())
             return
         if self._press is None or self._drag_from is None:
+            shift = bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._point_at(ev.position() if shift and not self.drawing_tool.tool else None)
+            self.hovered.emit(ev.position().y())
             drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
             self._show_cursor(self._cursor_over(ev.position(), hit) if not drawing else None)
@@ -518,7 +532,17 @@ class Canvas(ImageView):
         else:
             self.scroller.step(self._wheel.steps(ev.angleDelta().y()))
 
+    def _point_at(self, position: QPointF | None) -> None:
+        """Tell of the place under the mouse that is to be shown in every viewport, or of none."""
+        if position is not None and self.picture is not None:
+            self._pointing = True
+            self.pointed.emit(self.to_image(position))
+        elif self._pointing:
+            self._pointing = False
+            self.pointed.emit(None)
+
     def leaveEvent(self, ev: QEvent) -> None:
+        self._point_at(None)
         self._hover(None)
         super().leaveEvent(ev)
 
@@ -539,6 +563,8 @@ class Canvas(ImageView):
         if ev.key() == Qt.Key.Key_Space and not ev.isAutoRepeat():
             self._space = False
             self._show_cursor(None)
+        if ev.key() == Qt.Key.Key_Shift:
+            self._point_at(None)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

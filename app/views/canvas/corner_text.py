@@ -73,6 +73,7 @@ class Shown:
         presentation: The applied presentation state as text; see `presentation_text`.
         rate: Frames per second of a running cine; 0 if none is running.
         rejection: Why the image was withdrawn, or "".
+        link: How scrolling is linked to that of other viewports, or "".
     """
 
     instance: Instance
@@ -89,6 +90,7 @@ class Shown:
     presentation: str = ""
     rate: float = 0.0
     rejection: str = ""
+    link: str = ""
 
 
 def corners_of(shown: Shown) -> Corners:
@@ -228,6 +230,7 @@ def display_lines(shown: Shown) -> Lines:
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
+        shown.link,
         f"Cine {wording.number(round(shown.rate, 1))} frames/s" if shown.rate else "",
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
         "   ".join(part for part in grey if part),

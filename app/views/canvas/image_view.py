@@ -71,6 +71,11 @@ class ImageView(pg.GraphicsView):
         self._lock_aspect()
         self.box.sigRangeChanged.connect(lambda *_: self.view_changed.emit())
 
+    @property
+    def fitted(self) -> bool:
+        """Whether the whole image is fitted to the view, and stays so when that is resized."""
+        return self._fitted
+
     # Image
 
     @property

@@ -10,7 +10,7 @@ from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ
-from app.imaging.space.reformat import section_at, slice_at
+from app.imaging.space.reformat import SlicePlanes, section_at, slice_at
 from app.imaging.types import Instance, Plane, Series, Volume
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
@@ -47,6 +47,7 @@ class PlaneSwitch(QObject):
         self._source: Series | Instance | None = None
         self._outline: Volume | None = None  # of the source's volume, without values
         self._looked_at: XYZ | None = None  # in the patient; each switch goes through it
+        self._slices: SlicePlanes | None = None  # of the source, once they were needed
         self._planes: dict[str, Plane] = {}  # of sections, by SOP Instance UID
         self._cancel: CancelToken | None = None
         stop = tool_button("x", "Cancel", self.cancel, 12)
@@ -94,15 +95,35 @@ class PlaneSwitch(QObject):
 
     def look_at(self, point: XYZ) -> None:
         """Show the slice through a point in the patient (mm, LPS), without changing the plane."""
-        source, viewport, outline = self._source, self._viewport, self._outline
         self._looked_at = point
+        place = self.place_of(point)
+        if place is not None:
+            self.go_to(place)
+
+    def place_of(self, point: XYZ) -> int | None:
+        """Return the number (from 0) of the slice nearest to a point in the patient (mm, LPS).
+
+        It counts the sections, the frames of a multi-frame image, or the images of the series.
+        None if their positions are unknown.
+        """
+        source, outline = self._source, self._outline
+        if source is None:
+            return None
         if self.plane is not Plane.ACQUIRED and outline is not None:
-            viewport.scroll_to(section_at(outline, self.plane, point))
-        elif source is not None and (place := slice_at(source, outline, point)) is not None:
-            if isinstance(source, Instance):
-                viewport.scroll_to(place)
-            else:
-                viewport.show(source.instances[place])
+            return section_at(outline, self.plane, point)
+        if isinstance(source, Instance) or outline is not None:
+            return slice_at(source, outline, point)
+        if self._slices is None:
+            self._slices = SlicePlanes(source)
+        return self._slices.nearest(point)
+
+    def go_to(self, place: int) -> None:
+        """Show a slice by the number that `place_of` returns."""
+        source, viewport = self._source, self._viewport
+        if isinstance(source, Instance) or self.plane is not Plane.ACQUIRED:
+            viewport.scroll_to(place)
+        elif source is not None and viewport.instance is not source.instances[place]:
+            viewport.show(source.instances[place], keep_display=True)
 
     def cancel(self) -> None:
         """Stop preparing a plane and keep the shown one."""
@@ -176,7 +197,7 @@ class PlaneSwitch(QObject):
         if source is not self._source:
             self.cancel()
             self._source = source
-            self._outline = self._looked_at = None
+            self._outline = self._looked_at = self._slices = None
             self.possible = _ACQUIRED_ONLY
             if source is not None:
                 self._loader.planes(source, partial(self._learn, source))

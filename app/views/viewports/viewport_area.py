@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.imaging.types import Instance
 from app.views.documents.document_pages import DRAWN
 from app.views.theme import THEME
+from app.views.viewports.viewport_bar import VIEWPORT_MIME
 from app.views.viewports.viewport_frame import (
     SERIES_MIME,
-    VIEWPORT_MIME,
     ViewportFrame,
     ViewportServices,
 )
@@ -77,6 +77,10 @@ class ViewportArea(QWidget):
         """The frame of the active viewport."""
         return self._frames[self._layout.active]
 
+    def frame_of(self, viewport: Viewport) -> ViewportFrame:
+        """Return the frame that shows a viewport."""
+        return self._frames[viewport]
+
     @property
     def busy(self) -> bool:
         """Whether any viewport is still unfinished."""
@@ -95,7 +99,7 @@ class ViewportArea(QWidget):
         self._frames[viewport] = frame
         canvas = frame.canvas
         canvas.activated.connect(partial(self._layout.activate, viewport))
-        canvas.maximise_wanted.connect(lambda: self._layout.maximise(not self._layout.maximised))
+        canvas.maximise_wanted.connect(partial(self._maximise, viewport))
         canvas.restore_wanted.connect(lambda: self._layout.maximise(False))
         canvas.drawing_tool.set_tool(self._tool)
         canvas.drawing_tool.tool_changed.connect(self._tool_changed)
@@ -108,12 +112,18 @@ class ViewportArea(QWidget):
             source.connect(partial(self._relay, viewport, relay.emit))
         canvas.menu_wanted.connect(self.menu_wanted)
         frame.dropped.connect(partial(self._drop, viewport))
+        frame.bar.close_wanted.connect(partial(self._layout.close, viewport))
+        frame.bar.maximise_wanted.connect(partial(self._maximise, viewport))
         self.frame_made.emit(frame)
         return frame
 
     def _relay(self, viewport: Viewport, emit: Callable[[], object], *_args: object) -> None:
         if viewport is self._layout.active:
             emit()
+
+    def _maximise(self, viewport: Viewport) -> None:
+        self._layout.activate(viewport)
+        self._layout.maximise(not self._layout.maximised)
 
     # Layout
 
@@ -134,6 +144,9 @@ class ViewportArea(QWidget):
             if viewport not in shown:
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
+            frame.bar.appear(False)
+        for place, frame in enumerate(self.frames):
+            frame.bar.place = place
         self.updateGeometry()
         self._place()
         self._activated()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QMimeData, QPointF, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -28,15 +28,13 @@ from app.views.layouts import column
 from app.views.loader import Loader, SeriesWindow
 from app.views.notices import Action, Placeholder
 from app.views.theme import THEME, color
+from app.views.viewports.viewport_bar import REACH, VIEWPORT_MIME, ViewportBar
 from app.workspace.layout import Edge
 from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
 
 SERIES_MIME = "application/x-sightline-series"
 """Data of a drag of a series from the study list: the key of its row."""
-
-VIEWPORT_MIME = "application/x-sightline-viewport"
-"""Data of a drag of a viewport: its place in the layout, from 0."""
 
 _EDGE = 0.22  # share of a viewport at each side in which a drop splits it
 EDGES: tuple[Edge, ...] = ("left", "right", "top", "bottom")
@@ -95,6 +93,15 @@ class ViewportFrame(QWidget):
         self.canvas.viewport().setAcceptDrops(False)
         self.setAcceptDrops(True)
         self._zone = _DropZone(self)
+        self.bar = ViewportBar(self)
+        self.canvas.hovered.connect(self._show_bar)
+
+    def _show_bar(self, y: float) -> None:
+        self.bar.appear(y < REACH and not self.canvas.alone)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.bar.appear(False)
 
     @property
     def busy(self) -> bool:

@@ -1,0 +1,314 @@
+"""Links between viewports: scrolling, window, zoom and pan, reference lines and the 3-D cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, QPointF, Signal
+
+from app.imaging.layers import may_be_same_patient
+from app.imaging.space.planes import XYZ, FramePlane, frame_plane, instance_plane
+from app.imaging.types import Instance
+from app.views.canvas.canvas import Canvas
+from app.views.viewports.reference_lines import PlaneMarks, common_line
+from app.views.viewports.viewport_area import ViewportArea
+from app.views.viewports.viewport_frame import ViewportFrame
+from app.workspace.viewport import REFORMAT, FrameRequest, Viewport
+from app.workspace.workspace import Workspace
+
+PARALLEL = 0.9
+"""Cosine between the normals of two planes from which their slices are scrolled together."""
+
+BY_POSITION = "Linked by position"
+BY_NUMBER = "Linked by image number: no common position"
+
+
+class ViewportLinks(QObject):
+    """Makes the viewports of a group follow the one that the user works on.
+
+    Every viewport belongs to the group unless it is in `left_out`.
+
+    Attributes:
+        scroll: Whether scrolling is linked: by position in the patient; between images that share
+            no frame of reference, by as many images.
+        window: Whether window and inversion are linked, among images of the same modality.
+        view: Whether zoom and pan are linked.
+        lines: Whether the plane of the active viewport is drawn in the others.
+    """
+
+    changed = Signal()
+
+    def __init__(self, area: ViewportArea, workspace: Workspace) -> None:
+        super().__init__(area)
+        self._area = area
+        self._workspace = workspace
+        self.scroll = self.window = self.view = False
+        self.lines = True
+        self.left_out: set[Viewport] = set()
+        self._following = False  # whether a viewport is changed from here and not by the user
+        self._places: dict[Viewport, tuple[object, int]] = {}  # series shown last, and where
+        self._owed: dict[Viewport, Callable[[], object]] = {}  # step to take when its frame is here
+        self._normals: dict[Viewport, XYZ | None] = {}  # of the planes that were shown last
+        self._pointed: XYZ | None = None
+        self._marks: dict[Viewport, PlaneMarks] = {}
+        for frame in area.frames:
+            self._take(frame)
+        area.frame_made.connect(self._take)
+        workspace.layout.active_changed.connect(self._draw)
+        workspace.layout.changed.connect(self._layout_changed)
+
+    def _take(self, frame: ViewportFrame) -> None:
+        viewport, canvas = frame.viewport, frame.canvas
+        self._marks[viewport] = PlaneMarks(canvas)
+        viewport.requested.connect(partial(self._requested, frame))
+        viewport.frame_changed.connect(partial(self._arrived, frame))
+        viewport.display_changed.connect(partial(self._display_changed, viewport))
+        canvas.view_changed.connect(partial(self._view_changed, frame))
+        canvas.picture_changed.connect(partial(self._picture_changed, frame))
+        canvas.pointed.connect(partial(self._point, frame))
+        frame.bar.link_wanted.connect(lambda on: self.leave(viewport, not on))
+
+    # The group
+
+    def set_link(self, name: str, on: bool) -> None:
+        """Switch a link of the group on or off: "scroll", "window", "view" or "lines"."""
+        setattr(self, name, on)
+        active = self._area.active
+        if on and name == "scroll":
+            self._follow_scroll(active, 0)
+        elif on and name == "window":
+            self._display_changed(active.viewport)
+        elif on and name == "view":
+            self._view_changed(active)
+        self._draw()
+        self._tell()
+        self.changed.emit()
+
+    def leave(self, viewport: Viewport, out: bool) -> None:
+        """Take a viewport out of the group, or back into it."""
+        (self.left_out.add if out else self.left_out.discard)(viewport)
+        self._draw()
+        self._tell()
+        self.changed.emit()
+
+    def _others(self, frame: ViewportFrame) -> Iterator[ViewportFrame]:
+        """Yield the frames that follow a frame: none if that is not in the group."""
+        if frame.viewport in self.left_out:
+            return
+        for other in self._area.frames:
+            shown = other.viewport.instance is not None and other.isVisible()
+            if other is not frame and shown and other.viewport not in self.left_out:
+                yield other
+
+    @contextmanager
+    def _leading(self) -> Generator[None]:
+        self._following = True
+        try:
+            yield
+        finally:
+            self._following = False
+
+    def _layout_changed(self) -> None:
+        self.left_out.intersection_update(self._workspace.layout.viewports)
+        self._owed.clear()
+        self._draw()
+        self._tell()
+        self.changed.emit()
+
+    def _tell(self) -> None:
+        """Say in each viewport whether and how its scrolling is linked."""
+        layout = self._workspace.layout
+        for frame in self._area.frames:
+            others = list(self._others(frame)) if self.scroll else []
+            plane = _plane_of(frame)
+            near = [one for one in others if plane is not None and _same_space(one, frame)]
+            parallel = any(plane is not None and _are_parallel(plane, one) for one in near)
+            text = BY_POSITION if parallel else BY_NUMBER if len(near) < len(others) else ""
+            frame.canvas.set_link_text(text)
+            linked = frame.viewport not in self.left_out
+            frame.bar.show_state(linked=linked, maximised=layout.maximised)
+
+    # Scrolling
+
+    def _requested(self, frame: ViewportFrame, request: FrameRequest) -> None:
+        scroller = frame.canvas.scroller
+        series = self._workspace.studies.series_of(request.instance) or request.instance
+        place = scroller.place[0]
+        before = self._places.get(frame.viewport)
+        self._places[frame.viewport] = series, place
+        if before is None or before[0] is not series:
+            self._tell()  # another series: nothing was scrolled
+        elif self.scroll and not self._following and before[1] != place:
+            self._follow_scroll(frame, place - before[1])
+
+    def _follow_scroll(self, frame: ViewportFrame, step: int) -> None:
+        plane = _plane_of(frame)
+        instance = frame.viewport.instance
+        if instance is None:
+            return
+        for other in self._others(frame):
+            if plane is not None and _same_space(frame, other):
+                if _are_parallel(plane, other):
+                    point = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)
+                    self._go(other, partial(other.planes.look_at, point))
+            elif step:
+                scroller = other.canvas.scroller
+                place = scroller.place[0] + step
+                self._go(other, partial(scroller.to, max(0, min(place, scroller.place[1] - 1))))
+
+    def _go(self, frame: ViewportFrame, go: Callable[[], object]) -> None:
+        """Move a linked viewport now, or when the frame that it waits for has come.
+
+        Only the latest requested frame is shown, so a viewport that is asked faster than it can
+        load would show none.
+        """
+        if frame.canvas.scroller.waiting:
+            self._owed[frame.viewport] = go
+            return
+        with self._leading():
+            go()
+
+    def _arrived(self, frame: ViewportFrame) -> None:
+        go = self._owed.pop(frame.viewport, None)
+        if go is not None:
+            with self._leading():
+                go()
+
+    # Window, zoom and pan
+
+    def _display_changed(self, viewport: Viewport) -> None:
+        if not self.window or self._following:
+            return
+        frame = self._area.frame_of(viewport)
+        shown, display = viewport.instance, viewport.display
+        for other in self._others(frame):
+            instance = other.viewport.instance
+            if shown is None or instance is None or not _same_modality(shown, instance):
+                continue
+            window = display.window
+            if window is not None and window.lut >= 0:
+                continue  # a look-up table of its own file
+            with self._leading():
+                changed = replace(other.viewport.display, window=window, invert=display.invert)
+                other.viewport.set_display(changed)
+
+    def _view_changed(self, frame: ViewportFrame) -> None:
+        canvas = frame.canvas
+        if not self.view or self._following or canvas.picture is None:
+            return
+        if frame is not self._area.active and not canvas.underMouse():
+            return  # resized
+        for other in self._others(frame):
+            with self._leading():
+                _show_alike(frame, other)
+
+    # Reference lines and cursor
+
+    def _picture_changed(self, frame: ViewportFrame) -> None:
+        if frame is self._area.active:
+            self._draw()
+        else:
+            self._draw_in(frame)
+        plane = _plane_of(frame)
+        normal = plane.normal if plane is not None else None
+        if self._normals.get(frame.viewport) != normal:
+            self._normals[frame.viewport] = normal
+            self._tell()
+
+    def _draw(self) -> None:
+        for frame in self._area.frames:
+            self._draw_in(frame)
+
+    def _draw_in(self, frame: ViewportFrame) -> None:
+        """Draw the active viewport's plane, and the point that the mouse shows, in a viewport."""
+        active, marks = self._area.active, self._marks[frame.viewport]
+        plane, other = _shown_plane(active.canvas), _shown_plane(frame.canvas)
+        apart = frame is active or frame.viewport in self.left_out
+        line = point = None
+        if plane is not None and other is not None and not apart and _same_space(active, frame):
+            if self.lines and active.viewport not in self.left_out:
+                line = common_line(plane, active.canvas.image_size, other, frame.canvas.image_size)
+            if self._pointed is not None:
+                x, y, _ = other.pixel(self._pointed)
+                point = QPointF(x, y)
+        marks.show(line, point)
+
+    def _point(self, frame: ViewportFrame, at: QPointF | None) -> None:
+        """Show the point under the mouse in every viewport that shares its space; None for none."""
+        plane = _shown_plane(frame.canvas)
+        self._pointed = plane.point(at.x(), at.y()) if plane is not None and at else None
+        if self._pointed is not None and plane is not None:
+            for other in self._others(frame):
+                if _same_space(frame, other):
+                    self._go(other, partial(other.planes.look_at, self._pointed))
+        self._draw()
+
+
+def _plane_of(frame: ViewportFrame) -> FramePlane | None:
+    """Return the plane of the image that a viewport shows or waits for; None if unknown."""
+    viewport = frame.viewport
+    instance = viewport.instance
+    if instance is None:
+        return None
+    if instance.kind == REFORMAT or instance.frames > 1:
+        return frame_plane(viewport.frame) if viewport.frame is not None else None
+    return instance_plane(instance)
+
+
+def _shown_plane(canvas: Canvas) -> FramePlane | None:
+    """Return the plane of the picture on a canvas, with its frame of reference; None if unknown."""
+    picture = canvas.picture
+    if picture is None:
+        return None
+    return frame_plane(picture.job.frame)
+
+
+def _same_space(one: ViewportFrame, other: ViewportFrame) -> bool:
+    """Return whether positions in two viewports are those of one patient in one space."""
+    a, b = one.viewport.acquired, other.viewport.acquired
+    if a is None or b is None:
+        return False
+    space = a.get("FrameOfReferenceUID")
+    return bool(space) and space == b.get("FrameOfReferenceUID") and may_be_same_patient(a, b)
+
+
+def _are_parallel(plane: FramePlane, other: ViewportFrame) -> bool:
+    theirs = _plane_of(other)
+    if theirs is None:
+        return False
+    cosine = sum(a * b for a, b in zip(plane.normal, theirs.normal, strict=True))
+    return abs(cosine) >= PARALLEL
+
+
+def _same_modality(one: Instance, other: Instance) -> bool:
+    return one.get("Modality") == other.get("Modality")
+
+
+def _show_alike(frame: ViewportFrame, other: ViewportFrame) -> None:
+    """Show the same part of the patient at the same scale, or of the image where that is unknown.
+
+    Scale means screen px per mm.
+    """
+    canvas, follower = frame.canvas, other.canvas
+    if canvas.fitted:
+        follower.fit()
+        return
+    columns, rows = canvas.image_size
+    if not columns or not follower.image_size[0]:
+        return
+    center = canvas.to_image(QPointF(canvas.viewport().rect().center()))
+    plane, theirs = _shown_plane(canvas), _shown_plane(follower)
+    if plane is not None and theirs is not None:
+        zoom = canvas.zoom / min(plane.spacing) * min(theirs.spacing)
+    else:
+        zoom = canvas.zoom * columns / follower.image_size[0]
+    follower.set_zoom(zoom)
+    if plane is not None and theirs is not None and _same_space(frame, other):
+        x, y, _ = theirs.pixel(plane.point(center.x(), center.y()))
+    else:
+        x = center.x() / columns * follower.image_size[0]
+        y = center.y() / rows * follower.image_size[1]
+    follower.center_on(x, y)
