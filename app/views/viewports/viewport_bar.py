@@ -32,6 +32,7 @@ class ViewportBar(QFrame):
         super().__init__(parent)
         self.setProperty("surface", "card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._viewport = parent
         self.place = 0
         self.grip = Grip(self)
         self.link = tool_button("link", "Linked to the other viewports", None, _ICON)
@@ -60,8 +61,7 @@ class ViewportBar(QFrame):
         """Show the bar in the middle of the viewport's upper edge, or hide it."""
         if on and self.isHidden():
             self.adjustSize()
-            parent = self.parentWidget()
-            self.move((parent.width() - self.width()) // 2, _TOP)
+            self.move((self._viewport.width() - self.width()) // 2, _TOP)
             self.show()
             self.raise_()
         elif not on and self.isVisible():

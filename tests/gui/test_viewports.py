@@ -1,0 +1,538 @@
+"""Several viewports: layouts, the active one, drops, links, and never another image's content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.imaging.findings import Box
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Series,
+    Spacing,
+    SpacingSource,
+    Study,
+    Window,
+)
+from app.views.main_window import MainWindow
+from app.views.viewports.linking import BY_NUMBER, BY_POSITION
+from app.views.viewports.reference_lines import PlaneMarks
+from app.views.viewports.viewport_frame import ViewportFrame
+from app.workspace import drawing
+from app.workspace.layout import Edge
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import (
+    FakeDecoder,
+    WaitUntil,
+    activate,
+    finding,
+    found,
+    frame,
+    instance,
+)
+
+pytestmark = pytest.mark.gui
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+ROWS, COLUMNS, STEP = 80, 100, 2.0
+AXIAL, CORONAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
+
+
+def placed(
+    uid: str,
+    position: tuple[float, float, float],
+    cosines: tuple[float, ...] = AXIAL,
+    space: str = "1.9",
+    patient: str = "4711",
+) -> tuple[Instance, Frame]:
+    """An image of 1 mm pixels at a place in the patient (mm, LPS)."""
+    image = instance(
+        uid,
+        ImageOrientationPatient="\\".join(map(str, cosines)),
+        ImagePositionPatient="\\".join(map(str, position)),
+        PixelSpacing="1\\1",
+        FrameOfReferenceUID=space,
+        PatientID=patient,
+    )
+    pixels = frame(
+        uid,
+        ref=ImageRef(uid, 0, f"sha-{uid}"),
+        spacing=Spacing(1.0, 1.0, SpacingSource.PATIENT),
+        orientation=Orientation("L", "P", cosines, position),
+    )
+    return image, pixels
+
+
+class Desk:
+    """A window with three stacks of one patient and one of another space.
+
+    a: 10 axial slices, 2 mm apart from z = 0; b: 20 axial slices, 1 mm apart; c: 8 coronal slices,
+    10 mm apart from y = 0; d: 6 axial slices in another space; one series each.
+    """
+
+    def __init__(self, folder: Path, wait_until: WaitUntil) -> None:
+        self.wait_until = wait_until
+        self.decoder = FakeDecoder()
+        stacks = {
+            "a": [placed(f"a{n}", (0.0, 0.0, STEP * n)) for n in range(10)],
+            "b": [placed(f"b{n}", (0.0, 0.0, 1.0 * n)) for n in range(20)],
+            "c": [placed(f"c{n}", (0.0, 10.0 * n, 50.0), CORONAL) for n in range(8)],
+            "d": [placed(f"d{n}", (0.0, 0.0, STEP * n), space="2.9") for n in range(6)],
+        }
+        for pairs in stacks.values():
+            for image, pixels in pairs:
+                self.decoder.frames[(image.sop_instance_uid, 0)] = pixels
+        series = [
+            Series(f"s.{name}", name, "CT", number, tuple(image for image, _ in pairs))
+            for number, (name, pairs) in enumerate(stacks.items(), 1)
+        ]
+        self.decoder.result = found(
+            Study("s", "CT head", "Doe^Jane", "4711", "20240131", tuple(series))
+        )
+        self.window = MainWindow(
+            Workspace(), self.decoder, QLabel("chat"), layout_file=folder / "window.ini"
+        )
+        self.window.resize(1280, 800)
+        self.window.show()
+        self.window.open_paths([Path("/images")])
+        self.settle()
+
+    @property
+    def frames(self) -> tuple[ViewportFrame, ...]:
+        return self.window.viewports.frames
+
+    @property
+    def shown(self) -> list[str]:
+        """SOP Instance UIDs on the screen, "" for an empty viewport."""
+        pictures = [one.canvas.picture for one in self.frames]
+        return [one.job.instance.sop_instance_uid if one else "" for one in pictures]
+
+    def settle(self) -> None:
+        self.wait_until(lambda: not self.window.busy)
+
+    def arrange(self, name: str) -> None:
+        self.window.viewports.show_layout(name)
+        self.settle()
+
+    def press(self, number: int) -> None:
+        """Press and release the left button in the middle of a viewport."""
+        QTest.mouseClick(self.frames[number].canvas.viewport(), LEFT)
+        self.settle()
+
+    def link(self, name: str, on: bool = True) -> None:
+        action = self.window.actions_.link_menu.choices[name]
+        if action.isChecked() != on:
+            action.trigger()
+        self.settle()
+
+    def key(self, key: Qt.Key) -> None:
+        QTest.keyClick(self.window.canvas, key)
+        self.settle()
+
+    def drop(self, data: QMimeData, number: int, share: tuple[float, float]) -> None:
+        """Drag something onto a place in a viewport, given as shares of its width and height."""
+        target = self.frames[number]
+        at = QPoint(round(share[0] * target.width()), round(share[1] * target.height()))
+        action, modifiers = Qt.DropAction.CopyAction, Qt.KeyboardModifier.NoModifier
+        enter = QDragEnterEvent(at, action, data, LEFT, modifiers)
+        QApplication.sendEvent(target, enter)
+        assert enter.isAccepted()
+        QApplication.sendEvent(target, QDragMoveEvent(at, action, data, LEFT, modifiers))
+        QApplication.sendEvent(target, QDropEvent(QPointF(at), action, data, LEFT, modifiers))
+        self.settle()
+
+    def series_data(self, name: str) -> QMimeData:
+        """What a drag of a series from the study list carries."""
+        model = self.window.study_list.model
+        rows = [model.index(number) for number in range(model.rowCount())]
+        index = next(one for one in rows if model.data(one) == name)
+        assert model.flags(index) & Qt.ItemFlag.ItemIsDragEnabled
+        return model.mimeData([index])
+
+    def move(self, number: int, x: float, y: float, *, shift: bool = False) -> None:
+        """Move the mouse over an image pixel of a viewport, no button pressed."""
+        canvas = self.frames[number].canvas
+        at = canvas.to_widget(x, y)
+        modifiers = Qt.KeyboardModifier
+        held = modifiers.ShiftModifier if shift else modifiers.NoModifier
+        where = QPointF(canvas.viewport().mapToGlobal(at.toPoint()))
+        event = QMouseEvent(QEvent.Type.MouseMove, at, where, NONE, NONE, held)
+        QApplication.sendEvent(canvas.viewport(), event)
+        self.settle()
+
+    def hover(self, number: int, y: int) -> None:
+        """Move the mouse in the middle of a viewport, `y` px below its top."""
+        canvas = self.frames[number].canvas
+        QTest.mouseMove(canvas.viewport(), QPoint(canvas.width() // 2, y))
+        self.settle()
+
+    def text(self, number: int) -> tuple[str, ...]:
+        """The lines at the bottom left of a viewport."""
+        return self.frames[number].canvas.overlay.corners.bottom_left
+
+    def marks(self, number: int) -> PlaneMarks:
+        items = self.frames[number].canvas.scene().items()
+        (marks,) = [item for item in items if isinstance(item, PlaneMarks)]
+        return marks
+
+
+@pytest.fixture
+def desk(qapp: QApplication, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Desk]:
+    made = Desk(tmp_path, wait_until)
+    yield made
+    made.window.quit()
+    made.window.deleteLater()
+
+
+# Layouts
+
+
+def test_one_viewport_is_shown_at_first_and_has_no_frame_around_it(desk: Desk):
+    assert desk.shown == ["a0"]
+    assert desk.frames[0].geometry() == desk.window.viewports.rect()
+
+
+def test_the_grid_picker_shows_as_many_rows_and_columns_as_are_pointed_at(desk: Desk):
+    picker = desk.window.actions_.layout_menu.picker
+    picker.show()
+    at = picker.cell_center(2, 3).toPoint()
+    QTest.mouseMove(picker, at)
+    QTest.mouseClick(picker, LEFT, pos=at)
+    desk.settle()
+    assert picker.layout_name == "2x3"
+    assert desk.shown == ["a0", "b0", "c0", "d0", "", ""]
+    widths = {one.width() for one in desk.frames}
+    assert max(widths) - min(widths) <= 1  # px, by rounding
+
+
+def test_the_grid_picker_takes_the_arrow_keys_and_enter(desk: Desk):
+    picker = desk.window.actions_.layout_menu.picker
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left):
+        QTest.keyClick(picker, key)
+    QTest.keyClick(picker, Qt.Key.Key_Return)
+    desk.settle()
+    assert len(desk.frames) == 4
+
+
+def test_layouts_have_keys(desk: Desk):
+    activate(desk.window, desk.wait_until)
+    held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    QTest.keyClick(desk.window, Qt.Key.Key_6, held)
+    desk.settle()
+    large, *small = desk.frames
+    assert desk.window.workspace.layout.name == "1+3"
+    assert all(one.width() * 1.8 < large.width() for one in small)
+    QTest.keyClick(desk.window, Qt.Key.Key_1, held)
+    assert len(desk.frames) == 1
+
+
+def test_f6_goes_to_the_next_viewport_and_the_keys_are_its_own(desk: Desk):
+    desk.arrange("1x2")
+    activate(desk.window, desk.wait_until)
+    QTest.keyClick(desk.window, Qt.Key.Key_F6)
+    assert desk.window.viewports.active is desk.frames[1]
+    assert desk.frames[1].canvas.hasFocus()
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a0", "b1"]
+    desk.key(Qt.Key.Key_I)
+    assert [one.viewport.display.invert for one in desk.frames] == [False, True]
+
+
+def test_a_press_makes_a_viewport_active_and_panels_follow_it(desk: Desk):
+    desk.arrange("1x3")
+    desk.press(2)
+    assert desk.window.viewports.active is desk.frames[2]
+    row = desk.window.study_list.view.currentIndex()
+    assert desk.window.study_list.model.data(row) == "c"
+    images = desk.window.workspace.open_images()
+    assert [one.instance.sop_instance_uid for one in images[:3]] == ["c0", "a0", "b0"]
+
+
+def test_the_wheel_scrolls_the_viewport_under_the_mouse(desk: Desk):
+    desk.arrange("1x2")
+    canvas = desk.frames[1].canvas
+    canvas.scroller.step(3)
+    desk.settle()
+    assert desk.shown == ["a0", "b3"]
+    assert desk.window.viewports.active is desk.frames[0]
+
+
+def test_a_double_click_maximises_and_escape_shows_all_again(desk: Desk):
+    desk.arrange("2x2")
+    QTest.mouseDClick(desk.frames[1].canvas.viewport(), LEFT)
+    desk.settle()
+    assert [one.isVisible() for one in desk.frames] == [False, True, False, False]
+    assert desk.frames[1].width() > 0.9 * desk.window.viewports.width()
+    desk.key(Qt.Key.Key_Escape)
+    assert all(one.isVisible() for one in desk.frames)
+
+
+def test_a_double_click_on_the_only_viewport_fits_the_image(desk: Desk):
+    desk.window.canvas.zoom_by(4)
+    QTest.mouseDClick(desk.window.canvas.viewport(), LEFT)
+    assert desk.window.canvas.fitted
+
+
+def test_close_viewport_gives_its_room_to_the_neighbour(desk: Desk):
+    desk.arrange("1x2")
+    desk.press(1)
+    desk.window.actions_.layout_menu.close_one.trigger()
+    assert desk.shown == ["a0"]
+    assert desk.frames[0].geometry() == desk.window.viewports.rect()
+    assert not desk.window.actions_.layout_menu.close_one.isEnabled()
+
+
+# Drops
+
+
+def test_a_series_dropped_in_the_middle_is_shown_there(desk: Desk):
+    desk.arrange("1x2")
+    desk.drop(desk.series_data("d"), 1, (0.5, 0.5))
+    assert desk.shown == ["a0", "d0"]
+    assert desk.window.viewports.active is desk.frames[1]
+
+
+@pytest.mark.parametrize(
+    ("share", "edge", "shown"),
+    [
+        ((0.05, 0.5), "left", ["c0", "a0"]),
+        ((0.95, 0.5), "right", ["a0", "c0"]),
+        ((0.5, 0.05), "top", ["c0", "a0"]),
+        ((0.5, 0.95), "bottom", ["a0", "c0"]),
+    ],
+)
+def test_a_series_dropped_at_an_edge_gets_a_viewport_there(
+    desk: Desk, share: tuple[float, float], edge: Edge, shown: list[str]
+):
+    desk.drop(desk.series_data("c"), 0, share)
+    assert desk.shown == shown
+    one, other = (frame.geometry() for frame in desk.frames)
+    beside = one.top() == other.top() and one.right() < other.left()
+    below = one.left() == other.left() and one.bottom() < other.top()
+    assert beside if edge in ("left", "right") else below
+
+
+def test_viewports_change_places_by_the_grip(desk: Desk):
+    desk.arrange("1x2")
+    desk.hover(0, 20)
+    bar = desk.frames[0].bar
+    assert bar.isVisible()
+    desk.drop(bar.grip.drag_data(), 1, (0.5, 0.5))
+    assert desk.shown == ["b0", "a0"]
+
+
+def test_the_bar_is_there_only_near_the_top_of_one_of_several(desk: Desk):
+    desk.hover(0, 20)
+    assert not desk.frames[0].bar.isVisible()
+    desk.arrange("1x2")
+    desk.hover(0, 300)
+    assert not desk.frames[0].bar.isVisible()
+    desk.hover(0, 21)
+    bar = desk.frames[0].bar
+    assert bar.isVisible()
+    QTest.mouseClick(bar.close_button, LEFT)
+    assert len(desk.frames) == 1
+
+
+def test_a_drawing_tool_works_in_every_viewport(desk: Desk):
+    desk.arrange("1x2")
+    desk.window.actions_.ruler.trigger()
+    canvas = desk.frames[1].canvas
+    start, end = (canvas.to_widget(x, 40).toPoint() for x in (20, 60))
+    QTest.mousePress(canvas.viewport(), LEFT, pos=start)
+    QTest.mouseMove(canvas.viewport(), end)
+    QTest.mouseRelease(canvas.viewport(), LEFT, pos=end)
+    (drawn,) = desk.window.workspace.annotations.all()
+    assert drawn.finding.image.sop_instance_uid == "b0"
+    desk.window.actions_.ruler.trigger()
+    assert {one.canvas.drawing_tool.tool for one in desk.frames} == {""}
+    assert drawing.by_hand(drawn.finding)
+
+
+def test_a_finding_is_drawn_in_the_viewport_of_its_image_only(desk: Desk):
+    desk.arrange("1x2")
+    ref = desk.frames[1].canvas.frame.ref
+    desk.window.workspace.annotations.add([finding(ref, Box(5, 5, 20, 20))])
+    desk.settle()
+    assert [len(one.canvas.annotation_items()) for one in desk.frames] == [0, 1]
+
+
+# Links
+
+
+def test_linked_scrolling_goes_to_the_same_place_in_the_patient(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("scroll")
+    desk.key(Qt.Key.Key_Down)
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a2", "b4"]  # both at 4 mm
+    desk.press(1)
+    desk.key(Qt.Key.Key_End)
+    assert desk.shown == ["a9", "b19"]  # 18 mm is the last of a; b goes to 19 mm
+    assert BY_POSITION in desk.text(0)
+    assert BY_POSITION in desk.text(1)
+
+
+def test_without_a_common_space_linked_scrolling_goes_by_number_and_says_so(desk: Desk):
+    desk.arrange("1x2")
+    desk.drop(desk.series_data("d"), 1, (0.5, 0.5))
+    desk.press(0)
+    desk.link("scroll")
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a1", "d1"]
+    assert BY_NUMBER in desk.text(0)
+    assert BY_NUMBER in desk.text(1)
+
+
+def test_stacks_across_each_other_are_not_scrolled_together(desk: Desk):
+    desk.arrange("1x3")
+    desk.link("scroll")
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a1", "b2", "c0"]
+
+
+def test_a_viewport_that_left_the_group_stays_where_it_is(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("scroll")
+    desk.press(1)
+    desk.window.actions_.link_menu.member.trigger()
+    desk.press(0)
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a1", "b0"]
+
+
+def test_a_linked_viewport_follows_when_its_frame_is_late(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("scroll")
+    desk.decoder.prompt = False
+    canvas = desk.window.canvas
+    for _ in range(3):
+        canvas.scroller.step(1)
+        while desk.decoder.waiting and desk.decoder.waiting[0][0].sop_instance_uid[0] == "a":
+            desk.decoder.answer()
+            desk.wait_until(lambda: not canvas.scroller.waiting)
+    desk.decoder.prompt = True
+    while desk.decoder.waiting:
+        desk.decoder.answer()
+        QApplication.processEvents()
+    desk.settle()
+    assert desk.shown == ["a3", "b6"]
+
+
+def test_a_linked_window_is_that_of_the_other(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("window")
+    desk.window.canvas.set_window(Window(40, 400))
+    desk.key(Qt.Key.Key_I)
+    desk.settle()
+    second = desk.frames[1].canvas
+    assert (second.shown_window.center, second.shown_window.width) == (40, 400)
+    assert desk.frames[1].viewport.display.invert
+    desk.link("window", on=False)
+    desk.window.canvas.set_window(Window(50, 80))
+    assert second.shown_window.center == 40
+
+
+def test_linked_views_show_the_same_part_at_the_same_scale(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("view")
+    first, second = (one.canvas for one in desk.frames)
+    first.zoom_by(3, QPointF(70, 20))
+    assert second.zoom == pytest.approx(first.zoom, rel=0.01)
+    middles = [one.to_image(QPointF(one.viewport().rect().center())) for one in (first, second)]
+    assert (middles[0] - middles[1]).manhattanLength() < 1.0
+    first.fit()
+    assert second.fitted
+
+
+def test_the_active_plane_is_drawn_where_it_cuts_another(desk: Desk):
+    desk.arrange("1x3")
+    desk.settle()
+    # c0 is the coronal plane y = 0, whose pixel (x, r) lies at z = 50 - r; a0 lies at z = 0.
+    line = desk.marks(2).line
+    assert line is not None
+    assert (line.y1(), line.y2()) == pytest.approx((50, 50))
+    assert sorted((line.x1(), line.x2())) == pytest.approx([-0.5, COLUMNS - 0.5])
+    assert desk.marks(0).line is None
+    assert desk.marks(1).line is None  # parallel
+    desk.key(Qt.Key.Key_Down)
+    assert desk.marks(2).line.y1() == pytest.approx(50 - STEP)
+    desk.link("lines", on=False)
+    assert desk.marks(2).line is None
+
+
+def test_shift_shows_the_point_under_the_mouse_in_every_viewport(desk: Desk):
+    desk.arrange("1x3")
+    desk.key(Qt.Key.Key_End)  # a9, at z = 18 mm
+    desk.move(0, 30, 40, shift=True)
+    assert desk.shown == ["a9", "b18", "c4"]  # y = 40 mm is the fifth coronal slice
+    point = desk.marks(2).point
+    assert (point.x(), point.y()) == pytest.approx((30, 50 - 18), abs=0.6)
+    assert (desk.marks(1).point.x(), desk.marks(1).point.y()) == pytest.approx((30, 40), abs=0.6)
+    desk.move(0, 30, 41)
+    assert [desk.marks(number).point for number in range(3)] == [None, None, None]
+
+
+def test_another_patient_s_images_are_never_linked_by_position(desk: Desk):
+    stranger = [placed(f"x{n}", (0.0, 0.0, 1.0 * n), patient="8") for n in range(5)]
+    for image, pixels in stranger:
+        desk.decoder.frames[(image.sop_instance_uid, 0)] = pixels
+    series = Series("t.1", "x", "CT", 1, tuple(image for image, _ in stranger))
+    desk.window.workspace.add(
+        found(Study("t", "CT", "Roe^Richard", "8", "20240131", (series,))), show=False
+    )
+    desk.arrange("1x2")
+    desk.drop(desk.series_data("x"), 1, (0.5, 0.5))
+    desk.press(0)
+    desk.link("scroll")
+    assert BY_NUMBER in desk.text(0)
+    desk.move(0, 30, 40, shift=True)
+    assert desk.shown == ["a0", "x0"]
+    assert desk.marks(1).point is None
+
+
+def test_a_change_in_one_viewport_repaints_no_other(desk: Desk):
+    desk.arrange("2x2")
+    renders = [0] * 4
+    for number, one in enumerate(desk.frames):
+        renderer = one.canvas._renderer  # what asks for new pixels
+        plain = renderer.request
+
+        def counted(job, number=number, plain=plain):
+            renders[number] += 1
+            plain(job)
+
+        renderer.request = counted
+    desk.window.canvas.set_window(Window(40, 400))
+    desk.settle()
+    assert renders[0] > 0
+    assert renders[1:] == [0, 0, 0]
+
+
+def test_the_picture_of_the_window_names_the_images_of_every_viewport(desk: Desk):
+    desk.arrange("1x3")
+    assert desk.window.workspace.shown_images() == ["a0", "b0", "c0"]
+    desk.window.workspace.layout.maximise(True)
+    assert desk.window.workspace.shown_images() == ["a0"]
+
+
+def test_every_viewport_has_its_own_pixels(desk: Desk):
+    image = desk.decoder.frames[("b0", 0)]
+    bright = np.full_like(image.stored, 900)
+    desk.decoder.frames[("b0", 0)] = frame(
+        "b0", stored=bright, spacing=image.spacing, orientation=image.orientation
+    )
+    desk.arrange("1x2")
+    values = [one.canvas.frame.stored[40, 10] for one in desk.frames]
+    assert values[1] == 900
+    assert values[0] != 900
