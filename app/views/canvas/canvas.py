@@ -153,6 +153,11 @@ class Canvas(ImageView):
         return wanted
 
     @property
+    def rendering(self) -> bool:
+        """Whether a picture of a frame that has arrived is not on the screen yet."""
+        return self._renderer.busy
+
+    @property
     def busy(self) -> bool:
         """Whether a frame, its picture, a layer or the shape of a finding is still unfinished."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
