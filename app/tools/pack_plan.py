@@ -94,15 +94,15 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
-        alone: Whether this kind counts only if no other kind with tools is recognised: "show the
+        fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether its tools get the whole part of the question with its words, so that other
-            kinds do not count there unless they are `whole` as well ("ask CheXagent whether the
+        greedy: Whether its tools get the whole part of the question with its words, so that other
+            kinds do not count there unless they are `greedy` as well ("ask CheXagent whether the
             heart is enlarged"). In other parts of the question, `beats` has no effect.
         addressed: Whether its words name the tool that is asked, so that the next question is
             addressed to the same tools: "CheXagent, is the heart enlarged?".
@@ -122,12 +122,12 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
-    alone: bool = False
+    fallback: bool = False
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False
     again: bool = True
-    whole: bool = False
+    greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
 
@@ -218,15 +218,15 @@ class TextWords:
             use the whole question.
         about: If the question has none of the words in `after`, the text is the clause that
             contains the first of these words: "RLL consolidation, box".
-        whole: If the question has none of the words in `after`, whether the text is everything that
-            is addressed to the tool.
+        all_addressed: If the question has none of the words in `after`, whether the text is
+            everything that is addressed to the tool.
         quoted: Whether quoted text in the question takes precedence: "box 'the rounded opacity'".
     """
 
     argument: str
     after: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
-    whole: bool = False
+    all_addressed: bool = False
     quoted: bool = False
 
 
@@ -276,8 +276,8 @@ class ToolRule:
         usual: (argument, values) pairs, used if a question in plain words gives no value for the
             argument.
         texts: Arguments whose values are text from a question in plain words.
-        alone: For a tool that needs several images: the clause for the answer if no other suitable
-            image of the patient is open ("no prior is open").
+        missing_image_clause: For a tool that needs several images: the clause for the answer if no
+            other suitable image of the patient is open ("no prior is open").
         quotes: References to another tool's answer in a question to this tool, which has no memory.
     """
 
@@ -300,7 +300,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
-    alone: str = ""
+    missing_image_clause: str = ""
     quotes: Quotation | None = None
 
 
@@ -358,13 +358,13 @@ class StatementWords:
     Attributes:
         words: The words, as in `QuestionKind.words`.
         tools: Tools whose results support the statement, whatever words they contain.
-        judges: Whether the statement is a judgement, which a tool's `judgement` or `reliable` in
-            its output may forbid.
+        is_judgement: Whether the statement is a judgement, which a tool's `judgement` or `reliable`
+            in its output may forbid.
     """
 
     words: tuple[str, ...]
     tools: tuple[str, ...] = ()
-    judges: bool = False
+    is_judgement: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def warning(models: Sequence[str]) -> str:
     )
 
 
-def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
+def mark_synthetic(result: ToolResult, models: Sequence[str]) -> ToolResult:
     """Return a call's result, marked as based on synthetic images by `models`, if there are any.
 
     All tools' results pass through here, so that no tool can forget the mark: such an image shows

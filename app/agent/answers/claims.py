@@ -273,7 +273,7 @@ class Claims:
                 yield f"result {_listed(cited)} cannot show this"
             elif not shown:
                 yield self._unsupported()
-            elif statement.judges and all(doubts) and not _DOUBT.search(words):
+            elif statement.is_judgement and all(doubts) and not _DOUBT.search(words):
                 yield f"result {shown[0]} {doubts[0]}"
         against = dict(self._against(words, cited or self._results))
         said = [f"result {number} says {why}" for number, why in against.items() if why]

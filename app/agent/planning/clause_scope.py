@@ -264,7 +264,7 @@ def words_by_kind(
 
     These are the parts of the question with the kind's own words, and statements next to them: "he
     mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
-    the heart". `whole` are the kinds that claim whole parts (`QuestionKind.whole`), `named` those
+    the heart". `whole` are the kinds that claim whole parts (`QuestionKind.greedy`), `named` those
     whose words name the tool to use (`QuestionKind.addressed`).
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
