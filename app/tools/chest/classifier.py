@@ -84,7 +84,7 @@ def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.floa
     """Enlarge an activation map [7, 7] of the network to the size of the image, `shape`.
 
     Returns:
-        float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.
+        float32 [rows, columns], scaled to a maximum of 1; 0 outside `central_square`.
     """
     left, top, side = central_square(shape)
     wide = np.maximum(np.asarray(cells, np.float32), 0)

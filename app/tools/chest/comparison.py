@@ -42,7 +42,7 @@ class Side:
 
     Attributes:
         position: The view stated in the file: "PA", "AP" or "unknown".
-        masks: Name -> mask of the lungs and heart, upright; only structures that were found.
+        masks: Name -> mask of a lung or the heart, upright (see `Hanging`); only those found.
         confidence: Name -> mean probability inside that mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
@@ -130,7 +130,7 @@ def change_table(
 def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
-    `degrees` and `scale` are as for `change_table`. An unknown view (PA or AP) does not count.
+    `degrees` and `scale` are as for `change_table`. That a view (PA or AP) is unknown is no reason.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -273,7 +273,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the boxes of two images that overlap; all are in pixels of the current image.
+    """Pair each box with one of the other image that it overlaps; all in pixels of the current.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -336,7 +336,7 @@ def box_row(
     """Return the table row that compares the longer sides of two matched boxes drawn by the user.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    it has no match. `against` are reasons from `length_reasons`; the row's name has `number` in it.
+    it has no match. `against` is the result of `length_reasons`; `number` is shown in the row.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None

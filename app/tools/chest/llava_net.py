@@ -71,10 +71,9 @@ _PUBLISHED = {
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the network described in a model's folder, with uninitialised parameters.
+    """Return {"": network} for a model's folder, with uninitialised parameters.
 
-    Returns:
-        Prefix of the weights' names in the published file ("") -> module.
+    "" is the prefix of the weights' names in the published file: they have none.
     """
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
@@ -398,9 +397,9 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the tokenizer and the weights' headers in the folder `payload["weights"]`.
+    """Check the tokenizer and the weights' headers in payload["weights"].
 
-    `models install` runs it. The result is that of `check_weights`, with the number of parameters.
+    Installing and verifying a model call this. The result is {"parameters": their number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

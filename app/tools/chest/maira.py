@@ -149,7 +149,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return (parsed answer, its tokens, at most `most`, [rows, columns] of the input)."""
+        """Return (parsed answer, its tokens (at most `most`), [rows, columns] of the input)."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
@@ -180,7 +180,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the uninitialised modules that a model's folder describes, by weight name prefix.
+    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -358,7 +358,7 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check that a folder's weights fit the network, without loading them (for `models verify`).
+    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.
