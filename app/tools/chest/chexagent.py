@@ -241,7 +241,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     Returns:
         "text" with the model's box markup; "cut", True if the answer was cut off; "tokens", the
         number written; "engine", `OWN` or `PUBLISHED`; "too_long", True if prompt and answer exceed
-        the model's context; "context", that context's length in tokens; and what `serve` adds.
+        the model's context; "context", its length in tokens; and
+        "device", "dtype" and "notes" of `serve`.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])

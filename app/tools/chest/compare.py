@@ -137,7 +137,7 @@ class ChestXRayCompare:
     spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
-        """Compare the current image with the prior one; see `app.tools.api.Tool.run`."""
+        """Compare the current image with the prior one; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Reading the images")
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]

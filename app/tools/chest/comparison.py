@@ -46,7 +46,7 @@ class Side:
         confidence: Name -> mean probability inside that mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
-        scores: The classifier's scores; empty if it is not installed.
+        scores: The classifier's scores by label, 0..1; empty if it is not installed.
     """
 
     position: ctr_geometry.Position
@@ -112,12 +112,8 @@ def change_table(
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
-    Args:
-        current: The current image.
-        prior: The prior image.
-        degrees: Rotation between the two images; None if unknown.
-        scale: Size of the chest on the prior image divided by its size on the current one,
-            calculated with the spacing of each; None if unknown.
+    `degrees` is the rotation between the images; `scale` is the size of the chest on the prior
+    image divided by its size on the current one, each by its own spacing; None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -367,10 +363,7 @@ def box_row(
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     """Return the reason why a registration cannot be trusted, or "" if there is none.
 
-    Args:
-        degrees: Rotation found by the registration.
-        scale: Scale found by the registration.
-        overlap: Dice coefficient of the lungs after the registration.
+    The arguments are attributes of `registration.Fit`.
     """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"

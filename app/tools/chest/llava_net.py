@@ -338,8 +338,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     the maximum number of tokens in the answer; "model" and "device" for `serve`.
 
     Returns:
-        "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
-        adds.
+        "text", "finished" (False if the answer was cut off), "most", and
+        "device", "dtype" and "notes" of `serve`.
 
     Raises:
         ToolRetry: The question is too long.
@@ -371,7 +371,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that the vision tower in the weights equals CLIP's, which the published program loads.
+    """Check that the vision tower in the weights is CLIP's, which the published program loads.
 
     `payload` and result are as for `installation.self_check`; "file" is CLIP's pytorch_model.bin.
     """

@@ -278,10 +278,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image of `rows` x `columns` pixels that the model sees.
-
-        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
-        """
+        """Return the part of a `rows` x `columns` image that the model sees; see `Maira.seen`."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -312,7 +309,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
         "refused", one sentence for each unusable box; "input_size", the model's input as
         [rows, columns]; "cut", True if the answer was cut off; "engine", `OWN` or `PUBLISHED`; and
-        the keys that `serve` adds.
+        "device", "dtype" and "notes" of `serve`.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload.get("phrase", "")), int(payload["max_new_tokens"])

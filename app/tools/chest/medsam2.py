@@ -174,7 +174,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         network's only one; "scores", the estimated overlap of each of these masks with the true
         structure, 0..1; "chosen", the index of the returned mask; "object", the probability (0..1)
         that the marks show an object at all; "model_size", [rows, columns] of the network's input;
-        and the keys that `serve` adds.
+        and "device", "dtype" and "notes" of `serve`.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:

@@ -99,8 +99,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the
-        mask, 0 if it is empty; "model_size", [rows, columns] of the input; and the keys
-        that `serve` adds.
+        mask, 0 if it is empty; "model_size", [rows, columns] of the input; and
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def ready(path: Path, doing: Work) -> OfflinePSPNet:

@@ -71,7 +71,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "text"; "finished", False if the text was cut off; "most", the maximum number of tokens; and
-        the keys that `serve` adds.
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def work(section: Section, doing: Work) -> dict[str, Any]:

@@ -491,7 +491,7 @@ def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify the view of an image; `payload` is as for `entry`.
 
     Returns:
-        The attributes of `PictureView`, and the keys that `serve` adds.
+        The attributes of `PictureView`, and "device", "dtype" and "notes" of `serve`.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:

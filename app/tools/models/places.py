@@ -95,8 +95,8 @@ class Place:
         """Return the files that would be loaded with the model but are not in its record.
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
-        results as much as its weights do. Programs are left out: see `code_permission`. Without a
-        record, the result is empty.
+        results as much as its weights do. Programs, which `code_permission` checks, are left out.
+        Without a record, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()
