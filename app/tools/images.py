@@ -205,9 +205,9 @@ class RunImages:
         return (*whole, *made)
 
     def headers(self) -> list[tuple[str, str]]:
-        """Return (keyword, value) for every attribute in the headers of the open files.
+        """Return (keyword, value) for each attribute that has a value in the headers of open files.
 
-        For a private attribute, the keyword is its tag. The shown file and one file of each series
+        For a private attribute, the keyword is its tag. One file of each series and the current one
         are read; files that cannot be read are left out. Blocks until all of them are read.
         """
         ask = getattr(self._source, "attributes", None)

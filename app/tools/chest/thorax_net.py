@@ -160,13 +160,13 @@ class ViewEstimate:
     """The view of an image, estimated from both the image and its negative.
 
     Attributes:
-        view: The view shown by the image or its negative, whichever looks more like a film.
-        inverted: True if the negative looks more like a film.
+        view: "frontal", "lateral" or "unknown": that of the image or its negative, whichever looks
+            more like a frontal film.
+        inverted: True if the negative looks more like one.
         frontal: Probability that the image is a frontal film, inverted or not as `inverted` says.
         lateral: Probability of a lateral film, averaged over the image and its negative.
         other: Probability of any other picture, averaged over the image and its negative.
-        mirrored: `NetworkOutput.mirrored` of the image or its negative, whichever looks more like a
-            film.
+        mirrored: `NetworkOutput.mirrored` of the same one as `view`.
     """
 
     view: View
@@ -507,7 +507,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "masks" (name -> uint8 0/1 [rows, columns]), "confidence", "inverted", "view", "warnings",
-        "refused" and "spread" as in `ThoraxSegmentation`, and the keys that `serve` adds.
+        "refused" and "spread" as in `ThoraxSegmentation`; "device", "dtype", "notes" of `serve`.
 
     Raises:
         ValueError: The pixels have an unsupported type or shape.
