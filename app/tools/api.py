@@ -263,8 +263,9 @@ class Images(Protocol):
         Args:
             path: A file under the run's output folder.
             source: The image that the file shows; None if it shows none.
-            target: Given if `source` was registered to another image: the picture then has the
-                source's patient, date and view, and the target's rows, columns and orientation.
+            target: Given if `source` was registered to another image: the picture is then an
+                image of its own, with the source's patient, date and view and the target's rows,
+                columns and orientation.
                 If None, each pixel of the picture shows the same pixel of the source.
         """
         ...

@@ -65,7 +65,7 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Tools of which one suffices: one that the question refers to, or else the best `Priority`."""
+    """Tools of which one suffices: one that the question refers to, else one of best `Priority`."""
 
     tools: tuple[str, ...]
 

@@ -123,7 +123,7 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """The images that a call may read, and the `models` that made those of them it has read."""
+    """A call's images; `models` lists the models that made any synthetic image it has read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images

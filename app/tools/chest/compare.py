@@ -112,7 +112,7 @@ class Alignment:
 
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
-        degrees: Rotation of the prior image against the current one, clockwise on screen.
+        degrees: Rotation of the prior image against the current one, clockwise, both upright.
         scale: Size of the chest on the prior image divided by that on the current one; None if a
             pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".

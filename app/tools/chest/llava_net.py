@@ -399,7 +399,7 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Check the tokenizer and the weights' headers in payload["weights"].
 
-    Installing and verifying a model call this. The result is {"parameters": their number}.
+    Installing and verifying a model call this. The result is {"parameters": their count}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

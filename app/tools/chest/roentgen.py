@@ -69,7 +69,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Raise `ToolFailed` if the model's model_index.json names unusual classes or packages."""
+    """Raise `ToolFailed` if model_index.json is invalid or names unusual classes or packages."""
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -245,7 +245,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
 def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model again, even if their digests are known, and return its status.
 
-    If they are not the published files, `host` loads them: if that fails, the state is "broken".
+    If they are not the published files, `host` (if any) loads them; if it fails, they are "broken".
 
     Raises:
         OSError: A file cannot be read.
