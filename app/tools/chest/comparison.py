@@ -269,7 +269,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Pair each box with one of the other image that it overlaps; all in pixels of the current.
+    """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each

@@ -131,7 +131,7 @@ class Maira:
         )
 
     def embed(self, phrase: str, grey: NDArray[np.uint8], *, grounded: bool = False) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width], the image's in place of `<image>`."""
+        """Return the prompt's embeddings [1, tokens, width], those of the image at `<image>`."""
         device = self.language.device
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.

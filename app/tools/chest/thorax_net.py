@@ -199,7 +199,7 @@ def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
 def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
     """Return the view of an image flipped left to right, or None if it is not clearly frontal.
 
-    So films that are shown mirrored are recognised: they do not look frontal, since the heart is on
+    This recognises films that are shown mirrored: they may not look frontal, since the heart is on
     the wrong side. `box` is the letterboxed image [1, 1, 256, 256], `mirrored` the probability that
     it is shown mirrored; if that is low, the result is None.
     """

@@ -185,7 +185,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return `ModelStatus.code`, the permission to run a model's programs, whose files it reads."""
+    """Return the permission to run a model's programs (`ModelStatus.code`), after reading each."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)
