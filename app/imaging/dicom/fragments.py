@@ -94,7 +94,10 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return how many frames are complete from the first on, before one is cut or missing."""
+    """Return how many frames precede the first that is cut or missing; see `frame_spans`.
+
+    `frames` and `extended` are as in `frame_spans`.
+    """
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:

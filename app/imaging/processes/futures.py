@@ -26,8 +26,8 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    `finish` drops the reference to the reply, whose callbacks refer to this object: such a cycle
-    would keep pixels in memory until a full garbage collection.
+    The reply's callbacks refer to this object. `finish` therefore drops the reply: each would keep
+    the other, and so the pixels, in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Future[Any], abandon: Callable[[], object]) -> None:

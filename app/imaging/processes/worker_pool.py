@@ -123,7 +123,7 @@ class RequestQueue:
         self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
-        """Remove a request; does nothing if it is no longer queued."""
+        """Remove the request whose `Answer.number` is `number`; do nothing if it is not queued."""
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
@@ -138,8 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail request
-        that has waited longer than `PATIENCE_S` gets every `TURN`th turn of the non-visible ones.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of the others, every `TURN`th is
+        the oldest volume or thumbnail request, if that has waited longer than `PATIENCE_S`.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

@@ -1,6 +1,6 @@
 """DICOM images: their catalogue entries and their frames. Runs in a worker process.
 
-Colour models are converted to RGB by PS3.3 C.7.6.3.1.2; a note tells what an ICC profile declares.
+Colour models are converted to RGB by PS3.3 C.7.6.3.1.2. ICC profiles are not applied.
 """
 
 from __future__ import annotations
@@ -202,7 +202,10 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return a frame's values (in colour: RGB), and the photometric interpretation once decoded."""
+    """Return (values, photometric interpretation after decoding) of frame `index`, from 0.
+
+    Colour values are converted to RGB, whatever the photometric interpretation.
+    """
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 

@@ -35,7 +35,7 @@ def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Probl
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return True if a drive is slow: reading `files` files took `seconds` (`FILES_PER_S`)."""
+    """Return whether `files` files in `seconds` is fewer than `FILES_PER_S`, after `PATIENCE_S`."""
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 
