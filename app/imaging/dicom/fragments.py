@@ -94,10 +94,7 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return how many frames precede the first that is cut or missing; see `frame_spans`.
-
-    `frames` and `extended` are as in `frame_spans`.
-    """
+    """Return the number of frames before the first one cut or missing; see `frame_spans`."""
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:

@@ -54,7 +54,7 @@ even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """Return the frame's side letters, direction cosines and position in the patient (mm, LPS)."""
+    """Return a frame's direction letters, cosines and position in the patient (mm, LPS)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)

@@ -123,11 +123,11 @@ class RequestQueue:
         self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
-        """Remove the request whose `Answer.number` is `number`; do nothing if it is not queued."""
+        """Remove request `number` (of its `Answer`); do nothing if it is no longer queued."""
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent; return False if it is gone or already that urgent."""
+        """Make request `number` (as in `drop`) more urgent; False if gone or already as urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False

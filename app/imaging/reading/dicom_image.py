@@ -100,11 +100,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Decode frame `index` (from 0) of a DICOM file; `part` is not used.
-
-    Raises:
-        FileProblem: The frame cannot be decoded.
-    """
+    """Decode frame `index` (from 0) of a DICOM file, or raise FileProblem; `part` is not used."""
     header = cached_header(path, sources.status(path))
     reader = dicom_objects.FRAME_READERS.get(dicom_objects.content_of(header))
     if reader is not None:

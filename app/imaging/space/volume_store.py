@@ -435,7 +435,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
-        """Return `section_steps` (mm, LPS) of section `index`; None if its volume is not open."""
+        """Return `section_steps` of section `index`; None if `instance` is not from `reformat`."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:
