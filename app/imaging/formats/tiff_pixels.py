@@ -45,7 +45,7 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return (letter, length), e.g. ("Z", 30), of each axis whose positions are separate frames.
+    """Return (letter, length), e.g. ("Z", 30), of each axis along which every position is a frame.
 
     The axes are in the file's order. Raises FileProblem for pixels of an unsupported type.
     """

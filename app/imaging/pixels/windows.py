@@ -225,7 +225,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return a window that selects VOI LUT `number` of a frame and spans the values it maps."""
+    """Return a window that selects VOI LUT `number` (from 0) and spans the values it maps."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

@@ -83,7 +83,10 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a future for `convert(reply)`; cancelling the future cancels the request."""
+    """Return a future for `convert(reply)`; cancelling the future cancels the request.
+
+    Any error but a cancellation becomes a `FileProblem` for `path`.
+    """
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))

@@ -73,7 +73,7 @@ class Answer(Future[dict[str, Any]]):
             return not self._given_up
 
     def give_up(self) -> bool:
-        """Return True if the request is unwanted; from then on `want_again` returns False."""
+        """If the request is unwanted, return True and let `want_again` return False from now on."""
         with self._lock:
             self._given_up |= self._unwanted
             return self._given_up

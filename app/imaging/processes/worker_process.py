@@ -49,7 +49,7 @@ class CancelLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call to a worker process; for the fields but the number see `Worker.call`."""
+    """One call to a process: the number in its messages, and arguments of `Worker.call`."""
 
     number: int
     timeout_s: float

@@ -87,7 +87,7 @@ class FolderState:
             self._sure = False
 
     def add_listed(self, result: Mapping[str, Any]) -> None:
-        """Record "others" and "unsure" from a result of `list_entry`."""
+        """Record the archives and links in a result from `list_entry`, and whether it is unsure."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
         self._sure = self._sure and not result["unsure"]
 
@@ -446,9 +446,10 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """Scan results stored on disk by opened paths. Not thread-safe; disk errors are only logged.
+    """Scan results on disk, one for each set of opened paths; not thread-safe.
 
-    Results stored by another version of the program's file readers are deleted.
+    Results stored by another version of the program's file readers are deleted. Disk errors are
+    only logged.
     """
 
     def __init__(self, folder: Path, version: str | None = None) -> None:

@@ -423,10 +423,10 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return ([{"image", "index"} of each slice of the volume], section `index` of `instance`).
+        """Return all slices of a section's volume, and the section; None if resampled or unknown.
 
-        None if the volume was resampled or there is no such section. An "image" has only the
-        attributes that identify patient and frame of reference; "index" is its frame, from 0.
+        A slice is a message: "image", an instance with only the attributes that identify patient
+        and frame of reference, and "index", the frame from 0.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
