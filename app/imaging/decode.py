@@ -357,7 +357,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame as uint8 [rows, columns(, 3)], its longer side at most `size`."""
+        """Return the middle frame as uint8 [rows, columns(, 3)]; longer side at most `size` px."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))

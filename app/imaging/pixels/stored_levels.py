@@ -75,7 +75,7 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Return part of a level (its own rows, columns) as 0xFFRRGGBB, by its `table()` result."""
+        """Return `rows` and `columns` of a level as 0xFFRRGGBB by a table from `table()`."""
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:

@@ -206,9 +206,10 @@ def presets(modality: str) -> tuple[Window, ...]:
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
-    """Return the preset menu's windows: the file's windows and VOI LUTs, automatic, then `presets`.
+    """Return the windows for the preset menu; () for a colour image.
 
-    A colour image has none. `presets` are left out if the values are known not to be in HU.
+    They are the file's windows and VOI LUTs, the automatic window, and the modality's `presets`
+    unless the values are known not to be in HU.
     """
     if frame.is_color:
         return ()

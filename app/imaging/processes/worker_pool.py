@@ -123,11 +123,11 @@ class RequestQueue:
         self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
-        """Remove request `number` (of its `Answer`); do nothing if it is no longer queued."""
+        """Remove the request with this `Answer.number`; do nothing if it is no longer queued."""
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make request `number` (as in `drop`) more urgent; False if gone or already as urgent."""
+        """Make the request with this `Answer.number` more urgent; False if gone or as urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False
@@ -138,8 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. Of the others, every `TURN`th is
-        the oldest volume or thumbnail request, if that has waited longer than `PATIENCE_S`.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of less urgent requests, every
+        `TURN`th taken is the oldest volume or thumbnail, if that has waited over `PATIENCE_S`.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

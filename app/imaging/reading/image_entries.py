@@ -64,7 +64,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return frame "index" of a file as "pixels", with no side longer than `payload["size"]` px."""
+    """Return frame "index" (from 0) as "pixels", with no side longer than `payload["size"]` px."""
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}

@@ -28,7 +28,7 @@ def layer_entry(payload: Message) -> Message:
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" what `read_labels` returns for the payload's values of its parameters."""
+    """Return as "layer" the result of `read_labels`; the payload's keys are its parameters."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])

@@ -203,7 +203,7 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the studies grown since the last call, whole; the order is that of `paths`."""
+        """Return the studies grown since the last call, with all instances, ordered by `paths`."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 

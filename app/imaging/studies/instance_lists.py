@@ -291,9 +291,9 @@ def marks_of(instances: Sequence[Instance]) -> Marks:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return the instances in the series `opened` that share their SOP Instance UID with another.
+    """Return the instances in the series `opened` whose SOP Instance UID occurs in `instances`.
 
-    The other is one of `instances`. Of stored instances, only the returned ones are created.
+    Of stored instances, only the returned ones are created as objects.
     """
     uids = {one.sop_instance_uid for one in instances}
     marks: Marks | None = None
