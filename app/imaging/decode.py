@@ -108,7 +108,7 @@ class FrameCache:
     def put(self, key: Key, frame: Frame) -> None:
         """Add a frame and evict the least recently used unpinned ones beyond the budget.
 
-        An unpinned frame larger than the budget without the pinned frames is left out. If there is
+        An unpinned frame that would not fit beside the pinned ones is not added. If there is
         already a frame with this key, that frame stays, since it may be in use.
         """
         if key in self._frames:
