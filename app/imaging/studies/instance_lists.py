@@ -291,7 +291,7 @@ def marks_of(instances: Sequence[Instance]) -> Marks:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return the instances in the series `opened` that have a SOP Instance UID of `instances`.
+    """Return the instances in the series `opened` whose SOP Instance UID occurs in `instances`.
 
     Of stored instances, only the returned ones are created as objects.
     """
