@@ -165,7 +165,7 @@ def maker_details(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """The icon, the singular and the plural name of a kind of content."""
+    """A kind of content: its icon, its names, and whether its series have thumbnails."""
 
     icon: str  # where there is no thumbnail
     one: str

@@ -72,7 +72,7 @@ class DrawingTool(QObject):
         return bool(self._points) or self._held is not None or self._stroke is not None
 
     def resize_brush(self, steps: float) -> None:
-        """Make the brush larger by `steps`, or smaller if they are negative."""
+        """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
         low, high = _BRUSHES
         self.radius = min(max(self.radius * _BRUSH_STEP**steps, low), high)
 
@@ -89,7 +89,7 @@ class DrawingTool(QObject):
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a left press at a widget position (px); return whether the tool uses it."""
+        """Handle a left press (widget px; `erase`: the brush removes); return if it is used."""
         frame = self._frame()
         if frame is None:
             return False

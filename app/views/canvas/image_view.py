@@ -99,7 +99,7 @@ class ImageView(pg.GraphicsView):
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
     ) -> None:
-        """Show an image of `size` (columns, rows) from its patches; see `ImageLayer.set_patches`.
+        """Show an image of `size` (columns, rows) from patches, as `ImageLayer.set_patches` does.
 
         `aspect` is the height of a pixel divided by its width. With `refit`, the image is fitted to
         the view even if the user has zoomed.
@@ -165,7 +165,7 @@ class ImageView(pg.GraphicsView):
         self.view_changed.emit()
 
     def view_of(self) -> View | None:
-        """Return the visible part of the image and the level to draw; None if there is no image."""
+        """Return the visible part of the image and the `Patch.level` to draw; None if no image."""
         columns, rows = self.image_size
         if not columns or not rows:
             return None

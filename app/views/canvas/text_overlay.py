@@ -52,7 +52,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    If the list of tools would cover much of the image, a short warning replaces it.
+    If the tools in `Corners.warning` would cover much of the image, a short text replaces them.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []

@@ -107,7 +107,7 @@ class FindingLinks:
         self._texts.add(text)
 
     def existing(self, targets: Mapping[str, str]) -> dict[str, str]:
-        """Return the targets (label to finding id) that exist or have been replaced by others."""
+        """Return the items (label: id) whose finding exists, or was replaced by a new run's."""
         there = self._workspace.annotations.get
         return {label: key for label, key in targets.items() if there(self._current(key))}
 

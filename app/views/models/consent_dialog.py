@@ -238,7 +238,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question that asks whether unidentified files are those of a chosen model."""
+    """Ask whether files that were not identified, for a `reason`, are those of a chosen model."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 

@@ -97,7 +97,7 @@ class Form(QGridLayout):
     def add_row(
         self, name: str, field: QWidget, container: QWidget | None = None, *, note: str = ""
     ) -> None:
-        """Add a row with a name, a field (or a `container` that includes the field) and a note."""
+        """Add a row: name, field (or the `container` that it is in), and below it a note."""
         field.setAccessibleName(name)
         title = label(name, "muted")
         title.setBuddy(field)
