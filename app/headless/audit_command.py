@@ -56,7 +56,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
     """Verify the audit log and print its problems; return the exit code, 1 if there are problems.
 
-    `anchor` is what `print_anchor` printed earlier, whose line must still exist; "" for none.
+    `anchor` is an earlier output of `print_anchor`, whose line must still exist; "" for none.
     """
     report = _verified(anchor)
     if as_json:

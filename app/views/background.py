@@ -74,7 +74,7 @@ class Background(QObject):
     ) -> Future[T] | None:
         """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
 
-        Without `failed`, errors call nothing. Returns the future of the work; None after `close`.
+        Without `failed`, an error is dropped. Returns the future of `work`, or None after `close`.
         """
         if self._closed:
             return None
@@ -88,7 +88,7 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> None:
-        """Call `done(result)` or any `failed(error)` on this object's thread when a future ends."""
+        """When a future ends, call `done(result)` or `failed(error)` on this object's thread."""
         self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 

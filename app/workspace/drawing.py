@@ -155,8 +155,8 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
     """Return a drawing; if it is a box on a grey image, with pixel statistics in its description.
 
-    They are the mean, standard deviation and range of modality values, e.g. HU, for any window.
-    Padding and pixels hidden by a shutter are left out, and the description says so.
+    These are the mean, standard deviation and range of modality values (e.g. HU), whatever window
+    is shown. Padding and pixels hidden by a shutter are left out, and the description says so.
     """
     box = finding.geometry
     if finding.provenance.tool != BOX or not isinstance(box, Box) or frame.is_color:

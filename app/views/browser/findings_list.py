@@ -235,7 +235,10 @@ class FindingsList(QWidget):
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings in one undoable step; the id of a label removes its label volume."""
+        """Delete findings as one undoable step.
+
+        If the first id is that of a label, its label volume is taken off the image instead.
+        """
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids:

@@ -145,7 +145,7 @@ class ImageView(pg.GraphicsView):
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
-        """Logical screen px per image pixel, as (along rows, along columns)."""
+        """Logical screen px per image pixel, along the image's (x, y) axes."""
         across, down = self._screen_scale()
         return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
@@ -209,12 +209,12 @@ class ImageView(pg.GraphicsView):
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:
-        """Set the zoom (see `zoom`); image point `at`, by default the centre, stays in place."""
+        """Set the zoom (see `zoom`); image point `at` (default: view's centre) stays in place."""
         if self.zoom > 0:
             self.zoom_by(zoom / self.zoom, at)
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom in (factor above 1) or out; image point `at` (default: centre) stays in place."""
+        """Zoom by a factor (above 1: in); image point `at` (default: view's centre) stays put."""
         columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return

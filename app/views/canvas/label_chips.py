@@ -79,9 +79,10 @@ def chip_font() -> QFont:
 
 
 def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> list[PlacedChip]:
-    """Place each chip whose anchor is in `area` (px), without overlaps if there is enough room.
+    """Place each chip whose anchor or other end is in `area` (px), without overlaps if possible.
 
-    Chips are placed in order: pass the most important first. `taken` are rectangles of other text.
+    Pass the most important chips first; those that the user has moved are placed before all others.
+    `taken` are rectangles of other text.
     """
     metrics = QFontMetricsF(chip_font())
     used = list(taken)

@@ -144,7 +144,7 @@ class Renderer:
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
-        """Forget the waiting job, the surroundings still to render, and data kept of the image."""
+        """Forget the waiting job, the surroundings still to render, and the cached image data."""
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None

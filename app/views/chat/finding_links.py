@@ -136,8 +136,9 @@ class FindingLinks:
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
         """Return a map from labels to ids of the findings to which a run's text may link.
 
-        These are the run's own `findings`, and older ones on the same images or on the image with
-        SOP Instance UID `shown`, which the question was about; others may be another patient's.
+        These are the run's own `findings`, and older ones by tools on the same images or on the
+        image with SOP Instance UID `shown`, which the question was about. Findings on other images
+        are left out, since they may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}

@@ -161,7 +161,7 @@ class ToolCard(QFrame):
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:
-        """Hide the summary, and warnings that `answer` repeats, so that each is read once."""
+        """Move the summary to a closed section, and hide warnings that `answer` repeats."""
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()

@@ -565,7 +565,7 @@ class KeyImages:
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """Store the key images in `report`, which was read from the selection `instance`."""
+        """Store the images named in `report`, read from key object selection `instance`."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
 
     @property

@@ -232,7 +232,7 @@ class ModelTasks(QObject):
         self._run("Reading", work, then)
 
     def accept(self, name: str, consent: Consent) -> None:
-        """Record that the user accepts an installed model's terms or code."""
+        """Record that the user accepts a model's terms, and whether its programs may run."""
 
         def work(_progress: Progress, _cancel: CancelToken) -> Statuses:
             status = self._store.accept(name, code=consent.code)

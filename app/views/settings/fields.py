@@ -242,7 +242,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row: `name`, text `what` and a button that calls `undo`; return the button."""
+        """Add a row; its button `action`, which is returned, calls `undo` and removes the row."""
 
         def undo_and_remove() -> None:
             undo()

@@ -221,7 +221,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show each tool's rule given rules by effect ("write": ...); offer only stricter ones."""
+        """Show each tool's rule, given the rules by what a tool does; offer stricter ones only."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
