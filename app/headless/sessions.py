@@ -75,7 +75,7 @@ def show(thread_id: str, *, as_json: bool) -> int:
 
 
 def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
-    """Write a conversation as Markdown, HTML or JSON; over an existing file only with `replace`."""
+    """Write a conversation as `form` to a file (an existing one only if `replace`); return 0."""
     content = _content(thread_id)
     with (
         open_program() as program,

@@ -112,7 +112,7 @@ class FindingLinks:
         return {label: key for label, key in targets.items() if there(self._current(key))}
 
     def outdated(self, finding_ids: Iterable[str]) -> str:
-        """Return a warning that names the findings whose outline was changed; "" if none was."""
+        """Return a warning that names findings whose outline was changed by hand; "" if none."""
         there = (self._workspace.annotations.get(self._current(key)) for key in finding_ids)
         labels = [
             wording.one_line(item.finding.label)

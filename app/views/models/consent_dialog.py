@@ -238,7 +238,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Ask whether files that were not identified, for a `reason`, are those of a chosen model."""
+    """Return the question whether files not identified for a `reason` are a chosen model's."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 
