@@ -34,8 +34,8 @@ _HEADER_BYTES = 24
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
     """Return the estimated number of tokens in a text.
 
-    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the weights in
-    this module were chosen for 3.5.
+    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the
+    estimate is inversely proportional to it.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)

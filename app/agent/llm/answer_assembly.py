@@ -2,7 +2,8 @@
 
 The accumulator of the package `openai` (`ChatCompletionStreamState`) was tried: it joins two calls
 that a server gives the same index into one, repeats names and ids that come with each piece, and
-fails on a call without an index. The packages also parse half a call at a length limit.
+fails on a call without an index. It and the package
+`anthropic` also parse half a call at a length limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds filler words, reported speech, unanswerable subjects, and each question kind's words."""
+"""Finds filler words, reported speech, unanswerable subjects, and which words belong to a kind."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
     """Return one line that says how to do in the viewer what a question asks for; "" if nothing.
 
-    If it only asks for facts that `note` has (on the current image), the line gives these facts.
+    If the question only asks for facts that `note`, on the current image, has, the line gives them.
     """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
@@ -264,8 +264,9 @@ def words_by_kind(
 
     These are the parts of the question with the kind's own words, and statements next to them: "he
     mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
-    the heart". `whole` are the kinds that claim whole parts (`QuestionKind.whole`), `named` those
-    whose words name the tool to use (`QuestionKind.addressed`).
+    the heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a
+    box. Outline it"), and to one in `named` the part that it addresses ("MedGemma: lines ok?"); see
+    `QuestionKind.whole` and `addressed`.
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

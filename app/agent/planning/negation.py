@@ -139,7 +139,7 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
 
 
 def is_cue_word(token: Token) -> bool:
-    """Return whether a word is part of an exclusion cue ("without"), which is never misspelt."""
+    """Return whether a word is part of an exclusion cue ("without"), which is never corrected."""
     return bool(_CUES.word_numbers(token.forms))
 
 

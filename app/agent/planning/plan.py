@@ -107,8 +107,7 @@ class Reply:
 class NoRule:
     """The decision that no rule matches the question, so that rules cannot answer it.
 
-    Attributes:
-        text: Message for the user, with what could be asked instead.
+    `text` tells the user what could be asked instead.
     """
 
     text: str = ""
@@ -125,7 +124,6 @@ class Scene:
         images: Notes on the open images, the current one first.
         tools: Schemas of the available tools, by name.
         earlier: Messages of earlier questions in the conversation.
-        plans: The packs' plans.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
     """
 

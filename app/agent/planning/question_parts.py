@@ -46,7 +46,7 @@ class Parts:
     """A question divided into parts, each a statement, a question or a request.
 
     Attributes:
-        part_numbers: For each word of the question, the number of its part.
+        part_numbers: For each word of the question, the number of its part, from 0.
         asks: For each part, whether it is a question or request by itself.
         follows: For each part, whether it begins with "then" or a similar word.
     """

@@ -207,7 +207,7 @@ class WordMatches:
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """Return the positions of all words that affect how the question is interpreted."""
+        """Return the positions of all words that affect the interpretation, given its `kinds`."""
         matches = [match for found in kinds.values() for match in found]
         matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
@@ -344,7 +344,10 @@ class WordMatches:
         )
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the word positions of each kind in `found` that has `beats` or is `whole`."""
+        """Return the positions of the words that belong to each kind in `found`.
+
+        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `whole`.
+        """
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
         }

@@ -40,8 +40,6 @@ class PastRun:
     """A question in a thread and the events of its run.
 
     Attributes:
-        run_id: The run's id.
-        question: The user's text.
         events: The events in order. Streamed pieces that were joined are one event, so `seq` may
             skip numbers. Unless `state` is "running", the last event is terminal and every started
             call has finished.
