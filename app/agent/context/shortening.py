@@ -1,6 +1,6 @@
 """Estimates tokens, and shortens single results to smaller JSON that says what is missing.
 
-Byte-pair tokenizers first cut a text into words, digits, signs and line breaks, so these are
+Byte-pair tokenizers first cut a text into words, digits, punctuation and line breaks, so these are
 counted; the estimates tend to be high, because a request that is too long fails altogether.
 Nothing is lost: the whole result stays in the thread, and every notice names the `read_result` call
 that returns the rest.

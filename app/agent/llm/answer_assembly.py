@@ -47,7 +47,7 @@ class CallParts:
     def finished(self, complete: bool) -> Call:
         """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
 
-        `complete` is False if the answer was cut off at its length limit.
+        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
         """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:

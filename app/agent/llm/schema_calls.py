@@ -197,7 +197,7 @@ class SchemaReader:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text, or the call if the answer is a call.
 
-        `complete` is False if the answer was cut off at its length limit.
+        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.

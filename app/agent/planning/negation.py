@@ -96,9 +96,9 @@ class Denial:
 
     Attributes:
         strong: Whether findings and structures are excluded as well, not only a tool's action.
-        positions: Positions of the excluded words among the question's words.
-        cue: Position of the cue's first word.
-        last: Position of the cue's last word.
+        positions: Indices of the excluded words among the question's words.
+        cue: Index of the cue's first word.
+        last: Index of the cue's last word.
         mild: Whether the cue may also be a request ("exclude a fracture" asks about the fracture).
     """
 

@@ -59,7 +59,7 @@ _PASSING = frozenset(_PASSING_TEXT.split())
 
 
 def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words in clauses about everyday matters rather than the images."""
+    """Return the indices of words in clauses about everyday matters rather than the images."""
     frames = _FRAMES.find(tokens)
     if not frames:
         return frozenset()

@@ -170,7 +170,7 @@ class Intent:
         in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
-        subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
+        subjects: The tools that work on what the question mentions ("nuclei"), excluded or not.
         targets: Names of the packs' targets (`PackPlan.targets`) that the question mentions.
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.

@@ -56,7 +56,7 @@ class Parts:
     follows: Sequence[bool]
 
     def words(self, parts: Collection[int]) -> frozenset[int]:
-        """Return the positions of the words in the given parts."""
+        """Return the indices of the words in the parts with these numbers."""
         return frozenset(place for place, part in enumerate(self.part_numbers) if part in parts)
 
 
