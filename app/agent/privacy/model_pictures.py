@@ -240,7 +240,7 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 
 
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
-    """Return a picture's caption: image, view, frame, window, patient sides, units of positions.
+    """Return a picture's caption: image, view, frame, window, patient directions, pixel scale.
 
     Only codes and numbers are taken from the file, because its free text could name the patient.
     """

@@ -61,7 +61,6 @@ class Content:
     """The content of a session file.
 
     Attributes:
-        header: The first line.
         messages: The transcript as it was written; calls may lack a result.
         calls: The tool calls that ended, with their complete results, by call id.
         run_facts: The "run" entry for each run (model, images, output folder), by run id.
