@@ -54,7 +54,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: Whether the file stores the image with the patient's right on the right.
+        mirrored: Whether the file stores the image with the patient's right on the image's right.
     """
 
     model_config = ConfigDict(frozen=True)
