@@ -184,11 +184,12 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
 def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     """Return a third-party pack's plan, changed so that it cannot disturb other packs.
 
-    The words in `EVERYDAY_WORDS` are removed, and `greedy` and `addressed` are set to False. All
-    plans are checked against every question: a plan with words such as "is" or "image" would make
-    the program ask the language model once more about nearly every question. A kind of question
+    The words in `EVERYDAY_WORDS` are removed from its kinds of question and its caveats, and the
+    kinds' `greedy` and `addressed` are set to False. All plans are checked against every question:
+    words such as "is" or "image" would make the program ask the language model once more about
+    nearly every question. A kind of question
     that has no words left is left out. A kind with `bare` keeps its words, since it counts only if
-    the question says nothing else. `tools` are the names of the pack's own tools.
+    packs know all other words in the clause. `tools` are the names of the pack's own tools.
 
     Raises:
         ValueError: The plan has a rule for a tool that is not the pack's own.

@@ -61,7 +61,7 @@ def view(request: ViewRequest) -> int:
 
     Raises:
         SightlineError: There is no display, and no screenshot was requested; or the screenshot's
-            file must not be written.
+            file exists without `force`, is one of `paths`, or is no regular file.
     """
     if request.screenshot is not None:
         shot = request.screenshot

@@ -38,7 +38,8 @@ class RelevantResults:
         seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
             question is about, in the order of the open images.
         mirrored: Names of the images that the model saw in a mirrored picture.
-        open: Each open image's name with its sources (`CallLog.sources`), the current one first.
+        open: Each open image's name, with the paths of the image and of images that it was made
+            from; the current image first.
     """
 
     results: tuple[LoggedCall, ...] = ()
@@ -69,7 +70,8 @@ def relevant_results(
     """Return the results that an answer may be based on.
 
     `cited` are the numbers of the results that the answer cites. An answer by rules (`by_rules`) is
-    based on these and on this run's results; a model's may also be based on earlier ones.
+    based on these and on this run's results; a model's may also be based on earlier ones about the
+    same images. `history` shows which pictures the model received.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -143,7 +145,7 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
 
 
 def call_result_of(item: LoggedCall) -> CallResult:
-    """Return a finished call as the `CallResult` that the packs' comparison functions take."""
+    """Return a finished call as a `CallResult`, the form in which packs compare results."""
     call, result = item.call, item.message
     return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
 
@@ -225,7 +227,10 @@ def answer_footer(
     cited: Collection[int],
     answer: str = "",
 ) -> str:
-    """Return paragraphs to append: missing models, contradictions, warnings; "" for none."""
+    """Return the paragraphs that follow an answer; "" for none.
+
+    They name models that needed tools lack, contradictions between results, and warnings.
+    """
     concerned = relevant_results(
         director.record,
         director.intent,

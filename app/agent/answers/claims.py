@@ -1,7 +1,7 @@
 """Marks in a model's answer at figures and statements that no result of the conversation supports.
 
 Only what code can compare is marked: figures with their units, subjects that the cited tool cannot
-show, judgements that the tool itself declined, results of another image, and actions that the
+show, judgements where the tool itself gave none, results of another image, and actions that the
 model claims but no call performed. A statement without a mark may still be wrong.
 """
 
@@ -98,7 +98,6 @@ class Figure:
     """A number in a result, a question or an image's note.
 
     Attributes:
-        value: The number.
         unit: Its unit, "" if none is given.
         source: Number of the result that holds it; 0 for a question, a note or a failed call.
     """

@@ -135,12 +135,12 @@ def texts_beside_calls(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each number in a citation, including the mark after an unknown number."""
+    """Yield a match for each number in a citation, with the ": no such result" after it, if any."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with "[number]" before its full stop or colon; unchanged if it is 0."""
+    """Return a line with "[number]" before its final full stop or colon; unchanged for 0."""
     if not number:
         return line
     mark = f"[{number}]"

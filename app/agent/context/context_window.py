@@ -296,8 +296,9 @@ class ContextWindow:
     ) -> Prompt:
         """Return a request that fits the model's context.
 
-        The redactor removes identifiers for a remote model before anything is cut, so that no part
-        of a name remains. `pictures` says which pictures may be sent to this model.
+        The redactor removes identifiers before anything is cut, so that no part of a name remains;
+        None for a local model, which receives everything. `pictures` says which pictures may be
+        sent: True for all, False for none.
 
         Raises:
             ModelFailed: Not even the question and the latest results fit.

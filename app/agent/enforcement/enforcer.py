@@ -1,6 +1,6 @@
 """Enforcement of the packs' rules on each call, no matter who requested it.
 
-    left out, excluded, unsuitable: the call is refused
+    left out by the question, excluded by its pack, unsuitable for the image: the call is refused
     low priority: a better tool runs in its place
     mandatory successor, dependency: another tool runs first
 

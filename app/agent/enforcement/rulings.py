@@ -36,7 +36,6 @@ class RunFirst:
     """The ruling that another call is made first.
 
     Attributes:
-        call: The call to make first.
         override: Which rule requires it, and why.
     """
 

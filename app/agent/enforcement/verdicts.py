@@ -42,7 +42,6 @@ class GoalVerdict:
     """The verdict on whether a run answers its question.
 
     Attributes:
-        complete: Whether the run answers the question.
         why: What is missing, as a sentence; "" if nothing is.
         missing: Needed tools that have not run, in the order in which they should run.
     """
@@ -88,10 +87,10 @@ def judge_goal(
 ) -> GoalVerdict:
     """Return the verdict on whether the run answers the question.
 
-    `open_steps` are the plan's steps that have not run. `earlier` are results from before this run
-    about the same image: they count, but need not be followed by other tools. `barred` returns why
-    a tool cannot run on any open image, or "" if it can; a barred tool is named in
-    `GoalVerdict.why`, but is not `missing`.
+    `open_steps` are the plan's steps that have not run; `tools` are the available tools, None for
+    any. `earlier` are results from before this run about the same image: they count, but need not
+    be followed by other tools. `barred` returns why a tool cannot run on any open image, or "" if
+    it can; a barred tool is named in `GoalVerdict.why`, but is not `missing`.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]

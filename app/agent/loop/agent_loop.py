@@ -63,10 +63,7 @@ class AgentLoop:
     """Answers questions with a language model and tools.
 
     Args:
-        model: The language model.
         tools: The packs' tools, which the model may call.
-        system: The system prompt.
-        limits: The limits of each run.
         consents: The user's consents to remote models; shared by all loops of the program.
         approvals: Decides which calls may run; shared by all loops of the program.
         retry: Decides when a failed request to the model is repeated.

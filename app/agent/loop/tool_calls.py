@@ -55,8 +55,6 @@ class ImageConfirmations:
     Use an instance on the loop's thread only, except for the function that `of` returns.
 
     Attributes:
-        request: The run's request.
-        emitter: Emits each question.
         clock: The run's clock; paused while waiting for the user.
         grants: Remembers a yes for the conversation.
     """
@@ -138,7 +136,6 @@ class Ready:
     """A call that is ready to run, or that already has an outcome.
 
     Attributes:
-        call: The call.
         tool: The tool to run; None only if there is an `outcome`.
         args: The validated arguments; None only if there is an `outcome`.
         outcome: The outcome of a call that will not run, with the reason; otherwise None.
@@ -165,7 +162,6 @@ class ToolCalls:
 
     Attributes:
         running: The cancel token of each running call, by call id.
-        evidence: Numbers the results.
         director: Decides how each call is made, and judges its result.
         begun: The ids of the calls whose tool was started.
         results: The results so far, without those of the loop's own tools.

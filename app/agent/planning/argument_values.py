@@ -116,7 +116,8 @@ def find_texts(
 ) -> dict[str, str]:
     """Return the texts that a question gives for a tool's arguments, by argument name.
 
-    `blank` is a copy of `text`, of the same length, with the contents of quoted strings blanked.
+    `text` is the question or a part of it, `blank` a copy of the same length with the contents of
+    quoted strings blanked, and `tokens` its words; () to find them in `blank`.
     """
     found: dict[str, str] = {}
     for item in rule.texts:

@@ -41,7 +41,8 @@ class Reading:
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        spans: The positions of the words of each kind with `beats` or `greedy`.
+        spans: For each kind that has `QuestionKind.beats` or is `greedy`, the indices in `tokens`
+            of the words that belong to it, as `words_by_kind` returns them.
     """
 
     intent: Intent
@@ -116,7 +117,7 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words, and the corrections of misspelt ones by word position.
+    """Return a text's words, and the corrections of misspelt ones by the word's index.
 
     Words are corrected to the packs' words in `book`. In `blank`, the contents of quoted strings
     are blanked.

@@ -90,12 +90,12 @@ class WordMatches:
         strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
             which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
-        subject_mentions: All matches of tools' subjects.
+        subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
             match.
         action_matches: Matches of words for what tools do, excluded or not.
         values: Matches of words for argument values.
-        phrases: For each phrase of several words that identifies a kind, its positions.
+        phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class WordMatches:
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """Return the positions of all words that affect how the question is interpreted."""
+        """Return the indices of all words that affect the interpretation, given its `kinds`."""
         matches = [match for found in kinds.values() for match in found]
         matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
@@ -344,7 +344,10 @@ class WordMatches:
         )
 
     def spans(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the word positions of each kind in `found` that has `beats` or is `greedy`."""
+        """Return the indices of the words that belong to each kind in `found`.
+
+        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `greedy`.
+        """
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.greedy
         }

@@ -118,7 +118,6 @@ class PolicyVerdict:
     """The decision whether a call may run, and exactly which call it applies to.
 
     Attributes:
-        granted: Whether the call may run.
         error: Why the call may not run, for the model; also shown to the user if `told` is empty.
         remedy: What the model should do instead.
         allowed: The fingerprint of the call that was allowed; "" if none was.

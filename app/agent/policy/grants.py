@@ -71,8 +71,8 @@ class Grants:
 
     Attributes:
         on_withdraw: Called with the tool's name ("" for all tools) when permissions are withdrawn.
-        on_change: Called with (tool, new rule) when `strict` changes, or when a refusal is
-            withdrawn.
+        on_change: Called with (tool, rule) in words: ("every tool", "deny") when `strict` changes,
+            ("send_mail", "asks again") when refusals are withdrawn.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The user's rule for all tools until the program ends; see `Strict` for the values."""
+        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none."""
         return self._strict
 
     @strict.setter
@@ -127,7 +127,7 @@ class Grants:
         return ToolRefusal(thread_id, tool) in self._refused
 
     def accept_objection(self, thread_id: str, image: ImageRef, objection: str) -> None:
-        """Remember that the user accepted an image despite an objection (`ToolContext.confirm`)."""
+        """Remember that the user accepted an image despite a tool's `objection` to it."""
         self._overridden = {*self._overridden, (thread_id, image, objection)}
 
     def is_objection_accepted(self, thread_id: str, image: ImageRef, objection: str) -> bool:

@@ -52,7 +52,7 @@ MODULUS = 2**128
 
 
 def file_hash(path: str, stamp: Sequence[int]) -> int:
-    """Return a hash, below `MODULUS`, of a file's path and its `stamp` (see `FileStatus.stamp`).
+    """Return a 128-bit hash of a file's path and of its size and times, as in `FileStatus.stamp`.
 
     The sum of the hashes of many files, modulo `MODULUS`, identifies the set in any order.
     """

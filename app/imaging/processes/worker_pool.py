@@ -73,7 +73,7 @@ class Answer(Future[dict[str, Any]]):
             return not self._stopping
 
     def stop_if_unwanted(self) -> bool:
-        """Return True if the request is unwanted; from then on `want_again` returns False."""
+        """If the request is unwanted, return True and let `want_again` return False from now on."""
         with self._lock:
             self._stopping |= self._unwanted
             return self._stopping
@@ -123,11 +123,11 @@ class RequestQueue:
         self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
-        """Remove a request; does nothing if it is no longer queued."""
+        """Remove the request with this `Answer.number`; do nothing if it is no longer queued."""
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent; return False if it is gone or already that urgent."""
+        """Make the request with this `Answer.number` more urgent; False if gone or as urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False
@@ -138,8 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail request
-        that has waited longer than `PATIENCE_S` gets every `TURN`th turn of the non-visible ones.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of less urgent requests, every
+        `TURN`th taken is the oldest volume or thumbnail, if that has waited over `PATIENCE_S`.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

@@ -33,9 +33,9 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 class Worker:
     """A worker process, started on first use.
 
-    The name is used in messages and in the list of processes: "decoding", "model". For the other
-    arguments see `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses
-    a GPU must have no memory limit, since its driver reserves far more than it uses.
+    The name appears in error messages: "decoding", "model". The other arguments are the fields of
+    `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses a GPU must
+    have no memory limit, since its driver reserves far more than it uses.
 
     Example:
         >>> worker = Worker("decoding")
@@ -151,11 +151,7 @@ class Worker:
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def end(self) -> None:
-        """End the process once no call is running, to free its memory.
-
-        Raises:
-            Cancelled: The worker was closed.
-        """
+        """End the process once no call is running, to free memory; raise Cancelled if closed."""
         with self._turn_of(None):
             self._stop()
 

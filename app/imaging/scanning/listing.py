@@ -201,7 +201,8 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
-        "todo": remaining tasks. "others": see `state_entry`. "unsure": see `Listing`.
+        "todo": remaining tasks. "others": sum of the `file_hash` values of archives and of links
+        that are not followed, in hexadecimal. "unsure": `Listing.unsure`.
     """
     found = step(payload["todo"])
     return {

@@ -89,11 +89,7 @@ def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
 
 
 def restore(snapshot: Snapshot) -> ScanResult:
-    """Restore a packed result, creating only the first instance of each series.
-
-    Raises:
-        TableError: The snapshot is damaged.
-    """
+    """Restore a packed result, with only each series' first instance, or raise TableError."""
     try:
         # A page a study, so that parsing holds up no other thread for long.
         lines = zlib.decompress(snapshot.pages).splitlines()

@@ -176,7 +176,7 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """The studies that share one Study Instance UID: one for each patient, usually one.
+    """The studies that share one Study Instance UID: one per patient, so normally a single study.
 
     `problems` report copies that were left out; `first` is the file path that sorts first.
     """
@@ -203,12 +203,12 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the studies that have grown since the last call, with all of their instances."""
+        """Return the studies grown since the last call, with all instances, ordered by `paths`."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
     def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
-        """Return all studies, `problems`, and the problems found in grouping (duplicates, ...)."""
+        """Return what `group` returns for all instances added so far, with `problems`."""
         collected = list(problems)
         studies = self._studies(paths)
         for uid in sorted(self._built):

@@ -291,7 +291,7 @@ def uid_hashes_of(instances: Sequence[Instance]) -> UidHashes:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return the instances in the series `opened` that have a SOP Instance UID of `instances`.
+    """Return the instances in the series `opened` whose SOP Instance UID occurs in `instances`.
 
     Of stored instances, only the returned ones are created as objects.
     """

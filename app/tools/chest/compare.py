@@ -91,7 +91,11 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 @dataclass(frozen=True, slots=True)
 class ComparedImage:
-    """One of the two compared images, with the results of its checks and its data for the table."""
+    """One of the two compared images, with the results of its checks.
+
+    `found` has its masks as in the file, `side` has them upright, for the table; `scores_missing`
+    says why there are no classifier scores, "" if there are.
+    """
 
     name: str
     snapshot: ImageSnapshot
@@ -108,12 +112,12 @@ class Alignment:
 
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
-        degrees: Rotation of the prior image against the current one.
+        degrees: Rotation of the prior image against the current one, clockwise, both upright.
         scale: Size of the chest on the prior image divided by that on the current one; None if a
             pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
-        to_prior: Matrix [3, 3] that maps (x, y, 1) in the current image to the prior, in pixels.
-        registered: The prior image resampled to the current image's pixels.
+        to_prior: Matrix [3, 3] from pixels (x, y, 1) of the current file to those of the prior.
+        registered: The prior image resampled to the pixels of the current file.
     """
 
     figures: dict[str, Any]
@@ -133,7 +137,7 @@ class ChestXRayCompare:
     spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
-        """Compare the current image with the prior one; see `app.tools.api.Tool.run`."""
+        """Compare the current image with the prior one; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Reading the images")
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]

@@ -42,11 +42,11 @@ class XRay:
 
     Attributes:
         position: The view stated in the file: "PA", "AP" or "unknown".
-        masks: Name -> mask of the lungs and heart, upright; only structures that were found.
+        masks: Name -> mask of a lung or the heart, upright (see `Hanging`); only those found.
         confidence: Name -> mean probability inside that mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
-        scores: The classifier's scores; empty if it is not installed.
+        scores: The classifier's scores by label, 0..1; empty if it is not installed.
     """
 
     position: ctr_geometry.Position
@@ -112,12 +112,8 @@ def change_table(
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
-    Args:
-        current: The current image.
-        prior: The prior image.
-        degrees: Rotation between the two images; None if unknown.
-        scale: Size of the chest on the prior image divided by its size on the current one,
-            calculated with the spacing of each; None if unknown.
+    `degrees` is the rotation between the images; `scale` is the size of the chest on the prior
+    image divided by its size on the current one, each by its own spacing; None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -130,7 +126,7 @@ def change_table(
 def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
-    `degrees` and `scale` are as for `change_table`. An unknown view (PA or AP) does not count.
+    `degrees` and `scale` are as for `change_table`. That a view (PA or AP) is unknown is no reason.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -273,7 +269,7 @@ def _score_rows(current: XRay, prior: XRay) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the boxes of two images that overlap; all are in pixels of the current image.
+    """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -336,7 +332,7 @@ def box_row(
     """Return the table row that compares the longer sides of two matched boxes drawn by the user.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    it has no match. `against` are reasons from `length_reasons`; the row's name has `number` in it.
+    it has no match. `against` is the result of `length_reasons`; `number` is shown in the row.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -367,10 +363,7 @@ def box_row(
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     """Return the reason why a registration cannot be trusted, or "" if there is none.
 
-    Args:
-        degrees: Rotation found by the registration.
-        scale: Scale found by the registration.
-        overlap: Dice coefficient of the lungs after the registration.
+    The arguments are attributes of `registration.Fit`.
     """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"

@@ -1,4 +1,4 @@
-"""The chest pack's rules for planning: English and German words, and the tool that each requests.
+"""The chest pack's plan: English and German words, and the tools that they request.
 
 It also has rules for tools that another pack may bring (a report generator, phrase grounding);
 rules for tools that are not installed have no effect.

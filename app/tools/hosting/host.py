@@ -1,9 +1,9 @@
 """The model host: runs functions that need torch in worker processes, one for each device.
 
 A process starts with the first call and keeps its models loaded for later calls. Calls on one
-device take turns. The process is ended if a function does not react to a cancel, exceeds its time
-limit, or after `idle_s` without work; the viewer survives its crashes. The process itself decides
-which models stay loaded (`model_process.serving`).
+device take turns. The process is ended if a function does not react to a cancel or exceeds its
+time limit, and after `idle_s` seconds without work; the viewer survives its crashes. The process
+itself decides which models stay loaded (`model_process.serving`).
 """
 
 from __future__ import annotations

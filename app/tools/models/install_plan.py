@@ -36,7 +36,7 @@ class PlannedFile:
     Attributes:
         inside: The file's name in the source.
         name: The file's name in the model.
-        sha256: Digest given in the manifest or the hub's list.
+        sha256: Digest given in the model pack's manifest or in the hub's list of files.
         git_sha1: Git's digest of the file, which the hub gives for small files.
     """
 

@@ -245,7 +245,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
 def verify(place: ModelPaths, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model again, even if their digests are known, and return its status.
 
-    Files that are not the published ones are loaded in `host`, to check that this works.
+    If they are not the published files, `host` (if any) loads them; if it fails, they are "broken".
 
     Raises:
         OSError: A file cannot be read.
@@ -272,10 +272,10 @@ def verify(place: ModelPaths, counter: ByteProgress, host: ModelHost | None) -> 
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Check that a model's files can be loaded, with the card's `check` function; no-op without it.
+    """Check that a model's files can be loaded, with the card's `check` function if it has one.
 
     Raises:
-        SightlineError: The files cannot be loaded, or loading cannot be checked on this computer.
+        SightlineError: The files cannot be loaded, or there is no `host` or torch to load them.
     """
     if not card.check:
         return

@@ -40,8 +40,8 @@ class ModelStore:
     """The user's models folder together with the models shipped with the program. Thread-safe.
 
     Long operations call `progress` with a fraction from 0 to 1 and a status text, and raise
-    `Cancelled` once their `cancel` is set. `host` is the model process. Files that are not the
-    published ones are loaded there, to check that this works.
+    `Cancelled` once their `cancel` is set. `host` is the model process, which loads files
+    other than the published ones to check that they can be loaded.
 
     Args:
         folder: The models folder; by default `paths.models_dir()`.

@@ -154,7 +154,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further down, if any; skips series drawn over other images."""
+        """Show the series `steps` further down (negative: up); skip those drawn over images."""
         model = self.model
         places = [
             number

@@ -76,7 +76,7 @@ class RequestCard(QFrame):
         """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the outcome and close the question; `scope` is "once" or "session"."""
+        """Show the answer; `scope` is "once", or "session" for the whole conversation."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)

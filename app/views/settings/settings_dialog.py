@@ -99,12 +99,8 @@ class SettingsSources:
 class SettingsDialog(QDialog):
     """The dialog in which the settings are changed and saved.
 
-    Args:
-        settings: The settings in use.
-        sources: The other objects that the pages show or change.
-        apply: Puts new settings into effect; called on a thread, may raise SightlineError.
-        applied: Called on the GUI thread with the result of `apply`.
-        parent: The parent for Qt.
+    `apply` puts new settings into effect; it is called on a thread and may raise SightlineError.
+    `applied` is called on the GUI thread with the result of `apply`.
     """
 
     def __init__(
