@@ -42,8 +42,7 @@ _LLM_HELP = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return the exit code.
 
-    Args:
-        argv: Arguments without the program's name; None for the arguments of this process.
+    `argv` are arguments without the program's name; None for the arguments of this process.
     """
     multiprocessing.freeze_support()
     os.umask(0o077)  # whatever is written is for this user alone
@@ -304,6 +303,7 @@ def _models(argv: list[str]) -> int:
     install.add_argument(
         "--other",
         action="store_true",
+        dest="unpublished",
         help="take files that are not the published ones, if the model can load them",
     )
     get = actions.add_parser("get", parents=[shared, agreeing], help="download models by name")

@@ -106,7 +106,7 @@ class ProviderSettings(_Part):
         return self.tested_form if tested else self.tool_form
 
     def tested(self, form: ToolForm) -> ProviderSettings:
-        """Return a copy that records `form` as the best way to call tools that a test found."""
+        """Return a copy that records `form` as the form of calls that worked best in a test."""
         return self.model_copy(
             update={"tested_model": self.path or self.model, "tested_form": form}
         )
@@ -188,14 +188,17 @@ class _Rules(BaseModel):
 
 
 class HostSettings(_Rules):
-    """The hosts to which tools may and may not send data: names, "*.name" or networks."""
+    """The hosts that tools may send data to: those in `allow` (all if empty) but not in `deny`.
+
+    Each is a name, "*.name" for all hosts below a name, or a network.
+    """
 
     allow: list[_Name] = []
     deny: list[_Name] = []
 
 
 class FolderSettings(_Rules):
-    """The folders to which tools may and may not write."""
+    """The folders that tools may write to: those in `allow` (all if empty) but not in `deny`."""
 
     allow: list[_Folder] = []
     deny: list[_Folder] = []
@@ -212,8 +215,8 @@ class PolicySettings(_Part):
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
             "send": "deny"}.
         tools: Maps a tool's name, or "*" for every tool, to a rule.
-        hosts: Hosts to which tools may send data.
-        folders: Folders to which tools may write.
+        hosts: Hosts to which tools may and may not send data.
+        folders: Folders to which tools may and may not write.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
     """
 

@@ -25,10 +25,10 @@ class LoggedCall:
     """A finished call with its result.
 
     Attributes:
-        message: The tool message with its result.
-        images: References of the open images that the result is based on; empty if unknown.
-        sources: Paths of the open images that the result is based on. If there are none: paths of
-            the files named in the call's arguments or, failing that, in its output.
+        images: The images, open now or earlier, that the result is based on, by the reference that
+            `image_reference` returns; empty if unknown.
+        sources: Paths of these images. If there are none: paths of the files named in the call's
+            arguments or, failing that, in its output.
         here: Whether the call was made in the current run.
         number: Position of the result in the order in which results arrived, from 0.
     """
@@ -180,7 +180,7 @@ class CallLog:
         return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
 
     def on_other_images(self, images: Collection[str]) -> Iterator[LoggedCall]:
-        """Yield the calls that are known to be based on none of these images."""
+        """Yield the calls known to be based on none of `images`; nothing if that is empty."""
         return (item for item in self._ended if not item.may_concern(images))
 
     def latest(
@@ -189,7 +189,7 @@ class CallLog:
         """Return the last call to any of these tools that may be about these images, or None.
 
         With `ok`, successful calls of any run count; without it, calls of the current run with any
-        outcome.
+        outcome. If `images` is empty, calls about any image count.
         """
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):
@@ -199,7 +199,7 @@ class CallLog:
         return None
 
     def failed_here(self, tool: str, images: Collection[str] = ()) -> bool:
-        """Return whether this tool's last call for these images in the current run failed."""
+        """Return whether this run called `tool` for these images, and it failed the last time."""
         last = self.latest((tool,), images, ok=False)
         return last is not None and not last.message.ok
 

@@ -78,8 +78,10 @@ class Override(BaseModel):
     """A change that the packs' rules made to a decision of the language model.
 
     Attributes:
-        rule: The kind of rule: "dependency", "successor", "excluded", "left_out", "low_priority",
-            "unsuitable", "incomplete" or "empty_result".
+        rule: The kind of rule: "dependency" or "successor" (another tool must run before or after),
+            "excluded" (by the tool's pack), "left_out" (by the question), "low_priority" (there is
+            a better tool), "unsuitable" (for the image), "incomplete" (a needed tool has not run)
+            or "empty_result" (the call found nothing).
         tool: The tool that the model wanted to call; "" if the model wanted to answer.
         instead: The tool that runs instead of `tool` or before it; "" for none.
         reason: One sentence for the user.

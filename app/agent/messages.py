@@ -28,7 +28,7 @@ def has_subject(question: str) -> bool:
 
 
 def for_people(error: str) -> str:
-    """Return an error's text without its last part, which is meant only for the language model."""
+    """Return an error's text up to `MEND`; what follows is meant only for the language model."""
     return error.partition(MEND)[0].rstrip()
 
 
@@ -54,7 +54,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: The image, frame, window and view, and how much the picture was reduced in size.
         image_id: The app's id of the image, e.g. "image-1".
-        mirrored: Whether the patient's right is on the picture's right, as the file stores it.
+        mirrored: Whether the file stores the image with the patient's right on the image's right.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -129,7 +129,7 @@ class Question:
 
 
 def make_folder(path: Path) -> Path:
-    """Create a run's output folder, and return its absolute path, which tools' outputs name.
+    """Create a run's output folder and return its absolute path.
 
     Raises:
         FileProblem: The folder cannot be created.

@@ -174,7 +174,7 @@ def is_genuine(keys: Keys, previous: str, line: bytes) -> bool:
 
 
 def decode(line: bytes, segment: int = 0, place: int = 0) -> Entry | None:
-    """Return the entry in line number `place` of a file, MAC unchecked; None if malformed."""
+    """Return the entry of line `place` of file number `segment`, unchecked; None if malformed."""
     try:
         found: Any = json.loads(line)
         number, facts = int(found["n"]), found["f"]

@@ -22,7 +22,7 @@ _OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped", "not_run"
 
 
 def entry_kind(entry: Entry) -> str:
-    """Return the kind of an entry, one of `KINDS`."""
+    """Return the kind of an entry, one of `KINDS`, such as "Tools" or "Exports"."""
     return _ACTIONS.get(entry.action, ("Log", ""))[0]
 
 

@@ -38,8 +38,8 @@ def record_export(
         what: "conversation", "picture", "screenshot" or "audit log".
         path: The file.
         images: SOP Instance UIDs of the images that it shows; recorded as keyed hashes.
-        opened: See `check_target`.
-        replace: See `check_target`.
+        opened: Paths of the opened files, which are never replaced; see `check_target`.
+        replace: Whether the user has asked to replace an existing file.
         **facts: Further facts about the export.
 
     Raises:

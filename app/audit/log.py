@@ -118,7 +118,7 @@ class AuditLog:
             self.record(action, facts)
 
     def name(self, kind: str, value: str | bytes) -> str:
-        """Return the keyed hash that stands for an image (by its UID) or a file (by its bytes)."""
+        """Return the keyed hash of a value and its kind, e.g. a UID and "image" (`Keys.name`)."""
         return self.keys.name(kind, value)
 
     @property

@@ -56,7 +56,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
     """Verify the audit log and print its problems; return the exit code, 1 if there are problems.
 
-    `anchor` is an earlier `Report.anchor`, or "".
+    `anchor` is an earlier output of `print_anchor`, whose line must still exist; "" for none.
     """
     report = _verified(anchor)
     if as_json:
@@ -69,7 +69,7 @@ def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
 
 
 def print_anchor(*, as_json: bool = False) -> int:
-    """Print the audit log's anchor (its present end), time and number of lines, to keep elsewhere.
+    """Print where the audit log ends, for a later `verify_log`, with the time and number of lines.
 
     Returns the exit code; if the log has problems, prints these instead and returns 1.
 

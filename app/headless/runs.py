@@ -235,7 +235,7 @@ def run_tool(
     *,
     as_json: bool,
 ) -> int:
-    """Run one tool, print its result, and return the exit code.
+    """Run one tool and print its result; return 0, or raise SightlineError if it fails.
 
     `images` are the files, folders or archives to open; the first image is used for an image
     argument that is not given. `out` is the output folder; None for a new one in the data folder.

@@ -75,7 +75,7 @@ def show(thread_id: str, *, as_json: bool) -> int:
 
 
 def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
-    """Write one conversation to a file as Markdown, HTML or JSON; return the exit code."""
+    """Write a conversation as `form` to a file (an existing one only if `replace`); return 0."""
     content = _content(thread_id)
     with (
         open_program() as program,

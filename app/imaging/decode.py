@@ -51,7 +51,7 @@ _FIXED_BYTES = 4096
 def footprint(frame: Frame) -> int:
     """Return the memory in bytes that a frame occupies: pixels, overlays, palettes, LUTs, shutters.
 
-    This includes memory shared with the worker that sent the frame, as only this process keeps it.
+    An array that is a view of a larger one counts as the larger one, which it keeps in memory.
     """
     return _FIXED_BYTES + _array_bytes(frame)
 
@@ -106,9 +106,10 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Add a frame, evicting others to make room; an unpinned frame that never fits is left out.
+        """Add a frame and evict the least recently used unpinned ones beyond the budget.
 
-        If there is already a frame with this key, that frame stays, since it may be in use.
+        An unpinned frame that would not fit beside the pinned ones is not added. If there is
+        already a frame with this key, that frame stays, since it may be in use.
         """
         if key in self._frames:
             return
@@ -356,7 +357,7 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame, shrunk to at most `size` px: uint8 [rows, columns(, 3)]."""
+        """Return the middle frame as uint8 [rows, columns(, 3)]; longer side at most `size` px."""
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))
@@ -384,11 +385,11 @@ class Decoder:
         return self._object("layer_frame_entry", instance, _layer_frame, **place)
 
     def labels(self, instance: Instance, source: Series | Instance) -> Future[Layer]:
-        """Return a label volume as a layer over the images of a series, or of one instance.
+        """Return the label volume `instance` as a layer over a series or one instance, `source`.
 
         The future fails with `FileProblem` if the volume has no labels, or lies elsewhere in space
-        than the images. Call this on a background thread: it works out the series' geometry before
-        it returns.
+        than the images. Call this on a background thread: working out the geometry of `source`,
+        which is done before the future is returned, takes time.
         """
         images = source.instances if isinstance(source, Series) else (source,)
         stack, over = stack_geometry(source), images[0]

@@ -32,11 +32,7 @@ class Unreadable(FileProblem):
 
 
 def check_regular(path: Path, status: os.stat_result) -> None:
-    """Raise FileProblem unless `status` is that of a regular file with content.
-
-    Raises:
-        FileProblem: The path names a folder, a device, a pipe or an empty file.
-    """
+    """Raise FileProblem if `status` is that of a folder, a device, a pipe or an empty file."""
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")
     if not stat.S_ISREG(status.st_mode):

@@ -14,7 +14,7 @@ RESERVED = 3
 
 
 class LabelColors:
-    """Assigns each label of a finding an index into the palette `COLORS`.
+    """Assigns each label that findings have an index into the palette `COLORS`.
 
     Args:
         fixed: Labels that always have the same colour, in palette order, whichever labels were

@@ -25,16 +25,16 @@ NOT_LABELS = "a picture, not labels"
 
 @dataclass(frozen=True, slots=True)
 class LayerItem:
-    """A part of a layer that can be switched on and off: a segment, an ROI or a graphic layer.
+    """A part of a layer that can be switched on and off: a segment, ROI, label or graphic layer.
 
     Attributes:
         number: Number that is unique in its layer: Segment Number, ROI Number, or a count from 1.
-        label: Segment Label, ROI Name or Graphic Layer.
+        label: Segment Label, ROI Name, Graphic Layer, or the name of a label volume's label.
         color: The colour recommended by the file, else one that a fixed palette assigns to the
             number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
-        volume_ml: Volume of a label in ml; None for other items.
-        at: For a label, a point inside it (mm, LPS), on the slice where it is largest; else None.
+        volume_ml: Volume in ml if the item is a label of a label volume, else None.
+        at: For such a label, a point inside it (mm, LPS), on its largest slice; else None.
     """
 
     number: int

@@ -25,7 +25,8 @@ class ImagePresentation:
         overlays: Bitmaps stored in the presentation state itself that are to be shown.
         flip_h: Whether left and right are exchanged, before the rotation (C.10.6).
         quarter_turns: Number of clockwise quarter turns, after the flip.
-        displayed_area: Area to be shown as (x0, y0, x1, y1) at pixel edges; None for all pixels.
+        displayed_area: Outer edges (x0, y0, x1, y1) of the area to be shown, in pixels with integer
+            centres; None for the whole image.
         pixel_spacing: Pixel spacing for display as (row, column) in mm, or None.
         shapes: Graphic and text annotations, in pixels of the image.
         image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown

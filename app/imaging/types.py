@@ -192,9 +192,8 @@ class Shutter:
     Attributes:
         rectangle: Edges (left, right, top, bottom) as columns and rows from 0; the edges
             themselves are visible. None if there is no rectangle.
-        circle: (centre x, centre y, radius) in pixels, with pixel centres counted from 0, or None.
-        polygon: Corners (x, y) in pixels, with pixel centres counted from 0; empty if there is no
-            polygon.
+        circle: (centre x, centre y, radius) in pixels with integer centres, or None.
+        polygon: Corners (x, y) in pixels with integer centres; () if there is no polygon.
         bitmap: Bool array [rows, columns], True where the image is hidden, or None.
         level: Grey level of hidden pixels, from 0.0 (black) to 1.0 (white).
         color: Colour of hidden pixels on a colour image or display, RGB 0..255, or None.
@@ -217,7 +216,7 @@ class Region:
     Attributes:
         dx: Physical units per column, with the sign from the file; never 0.
         dy: Physical units per row, with the sign from the file; never 0.
-        x_units: Units of `dx`: "mm" (cm are converted), "s", "Hz", "mm/s", "mV", "%", ...
+        x_units: Units of `dx`: "mm", "s", "Hz", "mm/s", "mV", "%", ...; "" if unknown (`dx` is 1).
         y_units: Units of `dy`, with the same values.
         kind: "2D", "M-mode", "spectral", "waveform", "graph" or "".
     """
@@ -395,14 +394,13 @@ class Series:
     phases, echoes.
 
     Attributes:
-        description: SeriesDescription, or the text that the list shows instead.
+        description: SeriesDescription, else ProtocolName; for pictures, first and last file name.
         number: SeriesNumber, or 0.
         instances: Instances with the same kind of content in display order. This is a tuple, or a
             sequence that creates them on access (`studies.instance_lists`), so avoid needless
             iteration.
         part: Index among the series that share `uid`, from 0.
-        split: Why the series was split off, e.g. "b-value 800", "orientation"; "" if the series is
-            whole.
+        split: How it differs from others with the same `uid`, e.g. "b-value 800"; "" if alone.
         order: Sort criterion of the instances, e.g. "position along the normal".
         warnings: Warnings for the user, e.g. "the slice distance changes from 1.08 to 7 mm".
     """

@@ -80,7 +80,7 @@ class CancelToken:
 
 
 class Approval(StrEnum):
-    """The effect of a tool. By default, the user must agree to all but READ and COMPUTE."""
+    """What a tool does; by default, the user must agree to all but READ and COMPUTE."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -124,13 +124,13 @@ class ToolSpec:
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
-        sequential: Whether its calls run alone, never beside other calls of the same run.
+        sequential: Whether its calls run alone, never while another call of the run is running.
         phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
             the offline planner; `name` written with spaces is always recognised.
         paths: Maps each argument that names a file to the use of that file: "read", "write", or
-            "text" for an argument that is not a path despite its name. Only an argument declared
-            "write" may name a file outside the run's own folder (`ToolContext.out_dir`), to which
-            relative paths refer.
+            "text" for an argument that is not a path despite its name. Relative paths are in the
+            run's own folder (`ToolContext.out_dir`); only an argument declared "write" may name a
+            file outside it.
         hosts: Hosts that a tool with the effect SEND always contacts, whatever its arguments are.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
         icon: Name of a file in resources/icons without its suffix; "" for the wrench icon.
@@ -263,8 +263,9 @@ class Images(Protocol):
         Args:
             path: A file under the run's output folder.
             source: The image that the file shows; None if it shows none.
-            target: Given if `source` was registered to another image: the picture then has its own
-                identity, the source's attributes and the target's rows, columns and orientation.
+            target: Given if `source` was registered to another image: the picture is then an
+                image of its own, with the source's patient, date and view and the target's rows,
+                columns and orientation.
                 If None, each pixel of the picture shows the same pixel of the source.
         """
         ...

@@ -130,7 +130,7 @@ class RunImages:
         opened: The open images, the current one first.
         out_dir: The run's own output folder; it exists.
         source: Decodes frames.
-        earlier: Paths that were in the output folder before the run, which may not read them.
+        earlier: Paths that were in the output folder before the run; tools may not read them.
     """
 
     def __init__(
@@ -205,9 +205,9 @@ class RunImages:
         return (*whole, *made)
 
     def headers(self) -> list[tuple[str, str]]:
-        """Return (keyword, value) for every attribute in the headers of the open files.
+        """Return (keyword, value) for each attribute that has a value in the headers of open files.
 
-        For a private attribute, the keyword is its tag. The shown file and one file of each series
+        For a private attribute, the keyword is its tag. One file of each series and the current one
         are read; files that cannot be read are left out. Blocks until all of them are read.
         """
         ask = getattr(self._source, "attributes", None)
@@ -247,8 +247,8 @@ class RunImages:
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """Return JSON-ready descriptions of the open images (at most 200) for a language model.
 
-        The current image is the first. If an image shows another patient than the current one does,
-        its "patient" is a number from 2.
+        The current image is the first. Only images of other patients than the current image's have
+        a "patient": 2, 3, ...
 
         Args:
             remote: Whether the model runs on another machine. If so, ids are given in place of
@@ -276,7 +276,7 @@ class RunImages:
         ]
 
     def used(self) -> list[dict[str, Any]]:
-        """Return a JSON-ready entry for each frame that tools read: its file, pixels and window."""
+        """Return JSON-ready facts on each frame that tools read: file, pixel digest, window, ..."""
         with self._lock:
             return list(self._used.values())
 
@@ -460,9 +460,10 @@ def registered_snapshot(
 ) -> ImageSnapshot:
     """Return the snapshot of a picture in which one open image was registered to another.
 
-    The patient, date, view and synthetic mark are those of the source. The patient orientation is
-    the target's, and so is the pixel spacing, multiplied by the scale, since the picture has the
-    target's rows and columns. `frame` and `display` are the decoded picture.
+    The patient, date and view are the source's, as is the mark that a model made the image, if any.
+    The patient orientation is the target's, and so is the pixel spacing, multiplied by the scale,
+    since the picture has the target's rows and columns. `frame` and `display` are the decoded
+    picture.
     """
     sides = target.image.frame.orientation
     instance = source.instance

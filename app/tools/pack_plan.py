@@ -10,9 +10,10 @@ logic.
 Words are written as a user would write them, in any language, in lower case: "count", "how many".
 They match whole words ("count" does not match "account"); `*` stands for any further letters
 ("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
-a phrase: only articles and the like may stand between them, or up to five other words for ` .. `
-("heart .. enlarg*"); `big|large heart` is "big heart" and "large heart". Plurals with s, accents
-and spellings of umlauts need no entries of their own. `phrases` takes many entries as one text.
+a phrase, in which only articles and the like may stand between them; where the entry has ` .. `,
+up to five other words may ("heart .. enlarg*"). `big|large heart` is "big heart" and "large heart".
+Plurals with s, accents and spellings of umlauts need no entries of their own. `phrases` makes
+entries from a comma-separated text.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def any_of(*words: str) -> str:
 
 
 class Priority(IntEnum):
-    """The preference for a tool among several that do the same work; see `AnyOf`."""
+    """The preference for a tool among those that do the same work (`AnyOf`)."""
 
     EXCLUDED = 0
     """Never run for a question, not even if a model chooses it."""
@@ -64,7 +65,7 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Tools of which one suffices: the one whose words are in the question, else the first."""
+    """Tools of which one suffices: one that the question refers to, else one of best `Priority`."""
 
     tools: tuple[str, ...]
 
@@ -94,21 +95,21 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
-        alone: Whether this kind counts only if no other kind with tools is recognised: "show the
+        fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether its tools get the whole part of the question with its words, so that other
-            kinds do not count there unless they are `whole` as well ("ask CheXagent whether the
-            heart is enlarged"). In other parts of the question, `beats` has no effect.
-        addressed: Whether its words name the tool that is asked, so that the next question is
-            addressed to the same tools: "CheXagent, is the heart enlarged?".
+        greedy: Whether the part of the question with its words is only for its tools, so that other
+            kinds do not count there unless they are `greedy` as well ("ask CheXagent whether the
+            heart is enlarged"). In other parts of the question, its `beats` has no effect.
+        addressed: Whether its words name the tool that is asked, so that the part of the question
+            after them is for its tools as well: "CheXagent, is the heart enlarged?".
         means: Kinds that do not count if this kind is recognised, since their words then ask for
-            this kind's work ("I drew a box. Outline it"), except in parts of the question that name
-            an object of their own ("outline the heart").
+            this kind's work ("I drew a box. Outline it"). They still count in parts of the question
+            that name an object of their own ("outline the heart").
         again: Whether all its tools run again even if an earlier question already gave their
             result. If not, only the last tool runs, and takes that result as its input: "show the
             overlay".
@@ -122,12 +123,12 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
-    alone: bool = False
+    fallback: bool = False
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False
     again: bool = True
-    whole: bool = False
+    greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
 
@@ -216,30 +217,30 @@ class TextWords:
     Attributes:
         after: Words that introduce the text, which then continues to the end of the sentence; () to
             use the whole question.
-        about: If the question has none of the words in `after`, the text is the clause that
-            contains the first of these words: "RLL consolidation, box".
-        whole: If the question has none of the words in `after`, whether the text is everything that
-            is addressed to the tool.
-        quoted: Whether quoted text in the question takes precedence: "box 'the rounded opacity'".
+        about: Used if the question has none of the words in `after`: the text is the phrase around
+            the first of these words, "RLL consolidation, box".
+        all_addressed: Used if the question has none of the words in `after` and `about` is (): if
+            True, the text is the part of the question for this tool; if False, there is none.
+        quoted: Whether text in quotes is used before all of these: "box 'the rounded opacity'".
     """
 
     argument: str
     after: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
-    whole: bool = False
+    all_addressed: bool = False
     quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """A tool to run if another call found nothing unexpectedly: it lists the names that exist.
+    """A tool that lists the existing names, run after another call unexpectedly found nothing.
 
     Attributes:
-        tool: Name of a tool that lists existing names (modalities, field values); it must only
-            read.
-        key: Key in that tool's `output` of a list of names, or of a dict that has them as keys or
-            in a list under the argument's name.
-        argument: The argument of the empty call that is then set to the nearest existing name.
+        tool: Name of the tool that lists them (modalities, field values); it must only read.
+        key: Key in its `output` of a list of names, of a dict with the names as keys, or of a dict
+            that has their list under the key `argument`.
+        argument: The argument of the other call. That call is repeated once, with the existing name
+            nearest to the argument's value.
     """
 
     tool: str
@@ -262,8 +263,7 @@ class ToolRule:
         accepts: The images that it accepts.
         values: Words for values of its arguments.
         empty: Keys in its `output`; if the values of all of them are missing, empty or 0, the tool
-            found nothing. If the question needs the tool, this is suspicious, and `discovery` is
-            used.
+            found nothing. If that is unexpected, the tool in `discovery` runs.
         missing: Keys in its `output` or `metadata` whose values list the objects that the tool
             looked for and did not find.
         discovery: The tool to run if this one found nothing; None for none.
@@ -273,11 +273,11 @@ class ToolRule:
         stage: Order among the tools for a question: tools below 0 run before the others, tools
             above 0 after them.
         numbers: Arguments given as numbers after a word: "window 40/400".
-        usual: (argument, values) pairs, used if a question in plain words gives no value for the
-            argument.
-        texts: Arguments whose values are text from a question in plain words.
-        alone: For a tool that needs several images: the clause for the answer if no other suitable
-            image of the patient is open ("no prior is open").
+        usual: Pairs (argument, default values), for a question that gives no value for it; an
+            argument that takes one value gets the first.
+        texts: Arguments whose values are text from the question.
+        missing_image_clause: For a tool that needs several images: the clause for the answer if no
+            other suitable image of the patient is open ("no prior is open").
         quotes: References to another tool's answer in a question to this tool, which has no memory.
     """
 
@@ -300,7 +300,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
-    alone: str = ""
+    missing_image_clause: str = ""
     quotes: Quotation | None = None
 
 
@@ -336,12 +336,12 @@ class Successor:
 class Quotation:
     """An argument that may refer to another tool's answer: "do you agree with that reading?".
 
-    The tool remembers nothing, so the latest of these texts is put before the argument's own.
+    The tool remembers nothing, so the latest such answer is put before the argument's own text.
 
     Attributes:
         argument: The argument's name.
         words: The words that refer to another answer, as in `QuestionKind.words`.
-        texts: Pairs of a tool and the key of its text in `output`.
+        texts: Pairs (tool, key of its answer's text in its `output`) that may be meant.
     """
 
     argument: str
@@ -358,13 +358,13 @@ class StatementWords:
     Attributes:
         words: The words, as in `QuestionKind.words`.
         tools: Tools whose results support the statement, whatever words they contain.
-        judges: Whether the statement is a judgement, which a tool's `judgement` or `reliable` in
-            its output may forbid.
+        is_judgement: Whether the statement is a judgement. A result cannot support it if its output
+            has "cannot decide" in `judgement`, or False in `reliable`.
     """
 
     words: tuple[str, ...]
     tools: tuple[str, ...] = ()
-    judges: bool = False
+    is_judgement: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,8 +392,8 @@ class PackPlan:
             them.
         suggestions: Questions that the window offers before the first one is asked.
         suggested_for: The images for which the window offers `suggestions`.
-        marked_question: The question that is asked when the user chooses, in the menu of a mark, to
-            have the marked part outlined. It names the tool, so that every planner runs it.
+        marked_question: The question that the menu item "Segment what I marked" asks. It names the
+            tool, so that every planner runs it.
     """
 
     pack: str

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The image that a picture shows, its window, and the image it was registered to, if any."""
+    """The image that a picture shows, and its window; the rest is as in `RegistrationTarget`."""
 
     ref: ImageRef
     window: Window | None
@@ -123,14 +123,14 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """The images that one call may read; `models` are the makers of the synthetic ones it read."""
+    """A call's images; `models` lists the models that made any synthetic image it has read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
         self.models: list[str] = []
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """Return an image, and note its maker if it is synthetic; see `app.tools.api.Images`."""
+        """Return an image; if a model made it, add that to `models`. See `app.tools.api.Images`."""
         snapshot = self._images.resolve(name, frame)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
         if not model and snapshot.derived:  # a patient's image with a synthetic one in it
@@ -168,12 +168,12 @@ def warning(models: Sequence[str]) -> str:
     )
 
 
-def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
-    """Return a call's result, marked as based on synthetic images by `models`, if there are any.
+def mark_synthetic(result: ToolResult, models: Sequence[str]) -> ToolResult:
+    """Return a call's result with the mark that `models` made images it is based on, if any did.
 
-    All tools' results pass through here, so that no tool can forget the mark: such an image shows
-    no patient. The warning is added to the summary, to metadata["warnings"] and to each finding;
-    pictures get the mark in their files and in their options.
+    All tools' results pass through here, so that no tool can leave the mark out: a synthetic image
+    shows no patient. The summary, metadata["warnings"] and each finding get a warning; pictures get
+    the mark in their files and in `Artifact.options`.
     """
     if not models:
         return result

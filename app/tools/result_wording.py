@@ -35,12 +35,12 @@ class ResultWording:
 
     Attributes:
         title: Heading above the tool's findings; "" to use the tool's name.
-        lines: A function that takes (output, metadata) and returns the lines of text; None to use
-            the result's own summary.
+        lines: A function that takes (output, metadata) and returns one sentence per line; None to
+            use the result's own summary.
         kind: The kind of question that a result answers directly; that answer then comes first.
         subject: The subject of the direct answer, named if the result is missing: "whether the
             heart is enlarged".
-        answer: A function that takes (output with metadata, targets) and returns the direct answer,
+        answer: A function that takes (output and metadata in one, targets) and returns the answer,
             in which each inner sequence is one line; the targets are those of `AnswerContext`.
     """
 
@@ -88,8 +88,8 @@ class Disagreement:
 
     Attributes:
         about: The subject: "pleural effusion".
-        sides: For each of the contradicting results, a clause that states it, and the result's
-            index.
+        sides: For each contradicting result, a clause that states it, and the result's index (from
+            0) among those that were compared.
     """
 
     about: str

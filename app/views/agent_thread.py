@@ -112,7 +112,7 @@ class AgentThread(QObject):
 
     @property
     def stopping(self) -> str:
-        """How the current run is being stopped: "now" or "after_tool"; "" if it is not."""
+        """How the run stops: "now", or "after_tool" once its tool calls end; "" if it does not."""
         return self._stopping
 
     @property
@@ -137,7 +137,7 @@ class AgentThread(QObject):
         return question
 
     def remove(self, number: int) -> None:
-        """Remove the question `number` from the queue; does nothing if it is already running."""
+        """Remove the queued question with this `number`; do nothing if it is already running."""
         self._pending = [item for item in self._pending if item.number != number]
         self.changed.emit()
 
@@ -158,7 +158,7 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass the user's decision about an approval request on to the runner."""
+        """Pass the user's decision on an approval request to the runner; True allows it."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 

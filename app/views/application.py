@@ -53,7 +53,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; with `MANY` or more `instances`, exempt all present objects."""
+        """Resume full collections; with 10,000 or more open `instances`, exempt all objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

@@ -74,8 +74,7 @@ class Background(QObject):
     ) -> Future[T] | None:
         """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
 
-        Returns:
-            The future of the work; None if `close` has been called.
+        Without `failed`, an error is dropped. Returns the future of `work`, or None after `close`.
         """
         if self._closed:
             return None
@@ -89,7 +88,7 @@ class Background(QObject):
         done: Callable[[T], object],
         failed: OnError | None = None,
     ) -> None:
-        """Call `done(result)` or `failed(error)` on this object's thread once a future is done."""
+        """When a future ends, call `done(result)` or `failed(error)` on this object's thread."""
         self.pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 

@@ -178,9 +178,9 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `on_image` with files dropped on `middle`, where the image is, and else `opened`.
+    """Passes dropped files to `on_image` if dropped on `middle` (the image), else to `opened`.
 
-    A mark covers `middle` while files are dragged over the window.
+    "Drop to open" is shown over `middle` while files are dragged over the window.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StartupRequest:
-    """The files to open, question to ask and screenshot to save, given on the command line."""
+    """What the command line asks for; `replace`: the screenshot may replace an existing file."""
 
     paths: Sequence[Path] = ()
     ask: str = ""  # question for the chat once the files are shown

@@ -90,12 +90,9 @@ def sentence(text: str) -> str:
 
 
 def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
-    """Return a point in patient mm (LPS) as three texts with direction letters, e.g. "L 12.3".
+    """Return a point (x, y, z) in patient mm (LPS) as three texts with direction letters: "L 12.3".
 
-    Args:
-        point: (x, y, z).
-        quadruped: Whether the patient is an animal, for which PS3.3 C.7.6.1.1.1 defines other
-            letters.
+    For a `quadruped`, i.e. an animal, PS3.3 C.7.6.1.1.1 defines other letters.
     """
     biped = (("L", "R"), ("P", "A"), ("H", "F"))
     letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
@@ -165,7 +162,7 @@ def maker_details(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """The icon, the singular and the plural name of a kind of content."""
+    """A kind of content: its icon, its names, and whether its series have thumbnails."""
 
     icon: str  # where there is no thumbnail
     one: str

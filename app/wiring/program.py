@@ -208,7 +208,7 @@ class Program:
         return Policy(self.settings.policy, also=self.site_rules)
 
     def notices(self) -> list[str]:
-        """Return sentences for the user about problems with settings and rules."""
+        """Return `settings_notices`, then a sentence for each rule that names an unknown tool."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
@@ -259,8 +259,8 @@ class Program:
     ) -> Question:
         """Return a question about the open `images` as they are now; the shown image comes first.
 
-        `out_dir` is the folder for the run's files; None for the conversation's own folder. Files
-        that are already in `out_dir` are not used.
+        `out_dir` is the folder for the run's files; None for the conversation's own folder. The run
+        may not read files that are already in `out_dir`.
 
         Raises:
             FileProblem: The conversation's folder cannot be created.

@@ -61,7 +61,7 @@ def view(request: ViewRequest) -> int:
 
     Raises:
         SightlineError: There is no display, and no screenshot was requested; or the screenshot's
-            file must not be written.
+            file exists without `force`, is one of `paths`, or is no regular file.
     """
     if request.screenshot is not None:
         shot = request.screenshot
@@ -202,7 +202,7 @@ class _ActiveModel:
                 show_audit=lambda: show_audit(program.audit, window, window.workspace.opened_files),
                 show_models=lambda: chat.models_wanted.emit(""),
                 tools=specs,
-                site=program.site_rules,
+                site_rules=program.site_rules,
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)

@@ -115,7 +115,7 @@ class Annotations:
         return tuple(item for item in self._items.values() if item.finding.image == ref)
 
     def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
-        """Add findings from a tool as one undoable step.
+        """Add findings from a tool as one undoable step, which the menu names `label`.
 
         A finding replaces one from an earlier run of the same tool on the same image with the same
         label. The earlier one stays if the user has corrected it, or if both are masks that do not
@@ -137,7 +137,7 @@ class Annotations:
         self._push(label, before, after)
 
     def put(self, finding: Finding, label: str) -> None:
-        """Add or change a finding drawn or corrected by the user, as one undoable step.
+        """Add or change a finding drawn or corrected by the user, as undoable step `label`.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
         many lengths on one image. Findings computed from a corrected one are marked as outdated.

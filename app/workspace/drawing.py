@@ -64,7 +64,7 @@ _TENTHS = 10  # from this value on, statistics have tenths
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether the user drew a finding; findings made by tools have a run id instead."""
+    """Return whether the user drew a finding; unlike a tool's finding, a drawing has no run id."""
     return finding.provenance.tool in POINTS and not finding.provenance.run_id
 
 
@@ -90,7 +90,7 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points that the user can move; () for a mask or a heatmap.
+    """Return the points (x, y) in image pixels that the user can move; () for a mask or a heatmap.
 
     A box has four such points: its corners, clockwise from the top left.
     """
@@ -153,10 +153,10 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 
 
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
-    """Return a drawing; a box on a grey image with its pixel statistics in the description.
+    """Return a drawing; if it is a box on a grey image, with pixel statistics in its description.
 
-    They are the mean, standard deviation and range of modality values, e.g. HU, for any window.
-    Padding and pixels hidden by a shutter are left out, and the description says so.
+    These are the mean, standard deviation and range of modality values (e.g. HU), whatever window
+    is shown. Padding and pixels hidden by a shutter are left out, and the description says so.
     """
     box = finding.geometry
     if finding.provenance.tool != BOX or not isinstance(box, Box) or frame.is_color:
@@ -194,10 +194,11 @@ def _size(frame: Frame, box: Box) -> str:
 
 
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
-    """Return a finding with point number `place` moved to `to`; a box keeps the opposite corner.
+    """Return a finding with point `place` (from 0) of `points_of` moved to `to`, in image pixels.
 
-    A finding that a tool made keeps its id, label and maker and is marked as corrected. A length is
-    measured anew; the old score is dropped, and other old figures are marked as outdated.
+    The opposite corner of a box stays; points near one of a long line are pulled along. A tool's
+    finding keeps its id, label and maker and is marked as corrected. A length is measured anew; the
+    old score is dropped, and other old figures are marked as outdated.
     """
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):

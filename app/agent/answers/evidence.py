@@ -123,7 +123,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
                 yield found
 
 
-def said_on_the_way(history: Sequence[Message]) -> list[str]:
+def texts_beside_calls(history: Sequence[Message]) -> list[str]:
     """Return the texts that the model wrote beside its tool calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
@@ -135,12 +135,12 @@ def said_on_the_way(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each number in a citation, including the mark after an unknown number."""
+    """Yield a match for each number in a citation, with the ": no such result" after it, if any."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """Return a sentence with "[number]" before its full stop or colon; unchanged if it is 0."""
+    """Return a line with "[number]" before its final full stop or colon; unchanged for 0."""
     if not number:
         return line
     mark = f"[{number}]"
@@ -149,7 +149,7 @@ def cite(line: str, number: int) -> str:
     return f"{line} {mark}"
 
 
-def told(message: Message) -> str:
+def number_line(message: Message) -> str:
     """Return the line that tells the model a result's number; "" if the message has no number."""
     return f"Cite this result as [{message.evidence}]." if message.evidence else ""
 

@@ -31,7 +31,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A plan step that was not run: its number in the plan, its tool, and the reason."""
+    """A plan step that was not run: its number in the plan, from 1, its tool, and the reason."""
 
     number: int
     tool: str
@@ -60,7 +60,7 @@ def write_summary(
     targets: frozenset[str] = frozenset(),
     plans: Plans = NO_PLANS,
 ) -> str:
-    """Return the answer of the offline planner: what was asked first, then the other results.
+    """Return the answer of the offline planner: direct answers first, then the other results.
 
     `notes` are remarks on the plan, `topics` the names of the `QuestionKind`s of the question, and
     `targets` the names of the packs' targets (objects, such as the heart) that it is about.
@@ -243,7 +243,7 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the direct answers that a result gives, one per line.
+    """Return the direct answers that a result gives, one per line; `targets` as in `write_summary`.
 
     The list is empty if `wording` has no function `answer`, or if that function failed.
     """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.agent.answers.evidence import told
+from app.agent.answers.evidence import number_line
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
 from app.errors import FileProblem
@@ -134,7 +134,7 @@ INTERRUPTED = "The run was stopped before this call gave a result."
 
 
 def system_prompt() -> str:
-    """Return the system prompt: the assistant's instructions, then the rules about marked data.
+    """Return the system prompt: the assistant's instructions, then rules on text in <data> marks.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
@@ -145,7 +145,7 @@ def system_prompt() -> str:
 def marked_result(message: Message) -> Message:
     """Return a tool message marked as data, with its citation number and Sightline's advice."""
     advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
-    parts = (as_data(message.text), told(message), advice)
+    parts = (as_data(message.text), number_line(message), advice)
     text = "\n".join(part for part in parts if part)
     return message.model_copy(update={"text": text})
 
@@ -241,7 +241,7 @@ def _harmless(text: str) -> str:
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
     """Return the note about open images: the current one's `image_path`, then a line per image.
 
-    Only the first `most` images have a line; the others are counted.
+    Only the first `most` images (None: all) have a line; the others are counted.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
@@ -253,7 +253,7 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 
 
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
-    """Return a short id for each call, which a model can copy, by the call's own id.
+    """Return {id: short id} for all calls; a model can easily copy the short id.
 
     It is the number by which the result is cited. A call without such a number is "call-1",
     "call-2", ... in the order of the calls. The ids stay the same while the thread grows.

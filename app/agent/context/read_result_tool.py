@@ -48,7 +48,8 @@ class ReadInput(BaseModel):
 class ReadOutput(BaseModel):
     """A page of a result; `value` holds it, nested under the keys that lead to it.
 
-    `total` counts the items or characters of `part`; `next_offset` is None after the last page.
+    `total` is the number of items or characters in `part`; None for a number, and for an object
+    that fits on the page. `next_offset` is None after the last page.
     """
 
     id: str

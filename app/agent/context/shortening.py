@@ -1,6 +1,6 @@
 """Estimates tokens, and shortens single results to smaller JSON that says what is missing.
 
-Byte-pair tokenizers first cut a text into words, digits, signs and line breaks, so these are
+Byte-pair tokenizers first cut a text into words, digits, punctuation and line breaks, so these are
 counted; the estimates tend to be high, because a request that is too long fails altogether.
 Nothing is lost: the whole result stays in the thread, and every notice names the `read_result` call
 that returns the rest.
@@ -34,8 +34,8 @@ _HEADER_BYTES = 24
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
     """Return the estimated number of tokens in a text.
 
-    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the weights in
-    this module were chosen for 3.5.
+    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the
+    estimate is inversely proportional to it.
     """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)

@@ -61,11 +61,11 @@ class Director:
         intent: What the question asks for.
         by_rules: Whether rules rather than a model choose the calls of this run.
         results: The results of this run, in the order in which they arrived.
-        notes: Remarks for the answer about names that a call did not find.
-        seen: Whether the model was sent pictures with this question.
+        notes: Remarks for the answer on names (such as field values) that do not exist.
+        model_sees: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        without: Whether the model was asked once to call a missing tool, and answered without it.
+        model_declined_call: Whether the model was asked once to call a needed tool, and did not.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -74,7 +74,7 @@ class Director:
         self.by_rules = False
         self.results: list[Message] = []
         self.notes: list[str] = []
-        self.seen = False
+        self.model_sees = False
         self.record = CallLog()
         self.offered: frozenset[str] = frozenset()
         self._plan = plan
@@ -90,7 +90,7 @@ class Director:
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._urged = False
-        self.without = False
+        self.model_declined_call = False
 
     def begin(
         self,
@@ -134,9 +134,9 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Remove the next calls from `waiting` and return those to make now, perhaps in parallel.
+        """Remove the next calls from `waiting`; return them, to be made now, perhaps in parallel.
 
-        The packs' rules may change these calls, or insert others before them.
+        The packs' rules may change or refuse these calls (see `order`), or insert others first.
         """
         turn: list[ToolCall] = []
         firsts = 0
@@ -185,15 +185,15 @@ class Director:
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
     def follow_ups(self) -> list[ToolCall]:
-        """Return the calls that rules require because of this turn's results, each only once."""
+        """Return the calls that rules require because of the latest results, each only once."""
         following, self._next = self._next, []
         return following
 
     def before_answer(self) -> list[ToolCall] | str:
         """Return the calls that must run before the answer, or [] if the answer can be accepted.
 
-        If the answer is not accepted and the model has to act itself, a text for the model is
-        returned instead: the reason, and what to do. If rules make the calls, that text is "".
+        If the model itself has to make a call first, a text for the model is returned instead: the
+        reason, and what to do. This text is "" if rules, not a model, choose the calls.
         """
         if self._enforcer is None or self._goal is None:
             return []
@@ -210,7 +210,7 @@ class Director:
             for name in verdict.missing
             if name in self.offered and not self._goal.tried(name, self.results)
         ]
-        self.without = not verdict.complete and bool(missing) and self._urged
+        self.model_declined_call = not verdict.complete and bool(missing) and self._urged
         if verdict.complete or not missing or self._urged or self.by_rules:
             return []
         self._urged = True
@@ -223,7 +223,7 @@ class Director:
 
         `stopped` is the limit that ended the run, as a clause; "" if no limit did. `doubted` says
         that parts of the answer are marked, because no result supports them; `uncited` says that
-        an answer written by rules tells nothing of a result.
+        an answer written by rules cites no result.
         """
         if self._goal is None:
             return
@@ -275,7 +275,7 @@ class Director:
 
     def _needed(self) -> Intent:
         """Return what is asked, without the tools that a model with eyes can do without."""
-        return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
+        return self.intent.with_eyes() if self.model_sees and not self.by_rules else self.intent
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Return whether a call may run beside those of the turn, because they do not affect it."""

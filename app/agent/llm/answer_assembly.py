@@ -2,7 +2,8 @@
 
 The accumulator of the package `openai` (`ChatCompletionStreamState`) was tried: it joins two calls
 that a server gives the same index into one, repeats names and ids that come with each piece, and
-fails on a call without an index. The packages also parse half a call at a length limit.
+fails on a call without an index. It and the package
+`anthropic` also parse half a call at a length limit.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class CallParts:
     def finished(self, complete: bool) -> Call:
         """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
 
-        `complete` is False if the answer was cut off at its length limit.
+        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
         """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:

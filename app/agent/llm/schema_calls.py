@@ -53,7 +53,7 @@ _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return a text that tells a model which tools there are and how to call them."""
+    """Return a text that tells a model which tools there are, and how to call them in `form`."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -143,7 +143,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a short form of a tool's argument schema: types and descriptions of its arguments.
 
-    Left out are null as an alternative for optional arguments, and `additionalProperties: false`.
+    It omits `additionalProperties: false`, and that an optional argument may also be null.
     """
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
@@ -197,7 +197,7 @@ class SchemaReader:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text, or the call if the answer is a call.
 
-        `complete` is False if the answer was cut off at its length limit.
+        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.

@@ -86,7 +86,8 @@ class TextCalls:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text and the calls in it.
 
-        `complete` is False if the answer was cut off at its length limit.
+        If not `complete`, the answer was cut off at its length limit, so that a call without an end
+        tag remains text.
         """
         events: list[ModelEvent] = []
         at = 0

@@ -57,7 +57,7 @@ class OfferedTools:
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
-    """Return schemas shortened by `may_need`, with `text` applied to all their descriptions.
+    """Return the schemas with the function `text` applied to all their descriptions.
 
     `text` removes identifying text: a description may name a user's folder.
     """

@@ -96,7 +96,7 @@ class Emitter:
 class ProgressGate:
     """Passes progress reports from a tool's thread to the loop, at most about 20 per second.
 
-    Tools may report progress for each row of pixels. To avoid flooding the window, only the latest
+    Tools may report progress for each row of pixels. To spare the user interface, only the latest
     report in each interval is emitted; the last report is always emitted.
     """
 

@@ -61,13 +61,12 @@ class Reply:
     """The model's answer to one request, as received so far.
 
     Attributes:
-        text: The streamed text.
-        reasoning: The streamed reasoning.
         calls: The tool calls received completely; they do not run before the stream has ended.
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
-        over: Whether to ignore the rest of the stream.
-        held: The first characters of the text, held back while they may be the label "Sightline:".
+        over: Whether the stream has ended or was abandoned, so that anything more is ignored.
+        held: The first characters of the text, held back while they may be the label "Sightline:",
+            which is removed because it stands for the program.
     """
 
     text: str = ""
@@ -95,7 +94,6 @@ class ModelTurns:
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
             request.
-        system: The system prompt.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
         refused: Answers of this run that were not accepted, which the user has read.
     """
@@ -130,7 +128,7 @@ class ModelTurns:
     def urge(self, text: str, why: str) -> None:
         """Tell the model in the next request why its answer `text` is not accepted, and what to do.
 
-        This is not stored in the conversation. `why` has only fixed words and names.
+        `why` says both, in fixed words and names. Nothing of this is stored in the conversation.
         """
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})

@@ -144,8 +144,9 @@ def next_action(
     """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
     The call has literal arguments. `results` are those of this question's calls so far, in the
-    order in which they ended. If `certain`, None is also returned if the question is not certain,
-    or if a step failed or cannot run; otherwise a step that cannot run is skipped.
+    order in which they ended. If `certain`, a model also has to decide if the question is not fully
+    understood (`Intent.certain`), or if a step failed or cannot run. Otherwise, a step that cannot
+    run is skipped.
     """
     plan, scene = intent.plan, intent.scene
     if not isinstance(plan, ToolPlan) or not plan.steps:
@@ -180,15 +181,7 @@ def next_action(
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers a question without a language model if rules alone understand every word of it.
-
-    Attributes:
-        plans: The rules that the installed packs of tools declare.
-        director: Judges the results.
-        work: Makes the calls.
-        emitter: Emits the answer.
-        transcript: Records the answer.
-    """
+    """Answers a question without a language model if rules alone understand every word of it."""
 
     plans: Plans
     director: Director
@@ -229,7 +222,7 @@ class RuleAnswers:
         return None
 
     async def stand_in(self, said: str) -> str | Stop | None:
-        """Make the remaining calls of the rules' plan, because a model only wrote `said`.
+        """Make the remaining calls of the rules' plan, as a model wrote `said` but made no calls.
 
         Return the answer, or the limit that was reached; None if no call was left to make.
         """

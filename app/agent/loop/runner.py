@@ -79,7 +79,7 @@ class AgentRunner:
         return job.run_id
 
     def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
-        """Stop a run, or remove it from the queue, after which its only event is run_cancelled.
+        """Stop a run, or remove it from the queue; a removed run has only one event, run_cancelled.
 
         With `after_tool`, tool calls that are running may end first; a later `cancel` without
         `after_tool` stops the run at once.

@@ -116,7 +116,8 @@ def find_texts(
 ) -> dict[str, str]:
     """Return the texts that a question gives for a tool's arguments, by argument name.
 
-    `blank` is a copy of `text`, of the same length, with the contents of quoted strings blanked.
+    `text` is the question or a part of it, `blank` a copy of the same length with the contents of
+    quoted strings blanked, and `tokens` its words; () to find them in `blank`.
     """
     found: dict[str, str] = {}
     for item in rule.texts:
@@ -144,7 +145,7 @@ def _text_span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[in
         return match.end(), end.start() if end else len(blank)
     if item.about:
         return _phrase_span(item.about, tokens or tokens_of(blank))
-    return (0, len(blank)) if item.whole else None
+    return (0, len(blank)) if item.all_addressed else None
 
 
 def _phrase_span(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Finds filler words, reported speech, unanswerable subjects, and each question kind's words."""
+"""Finds filler words, reported speech, unanswerable subjects, and which words belong to a kind."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _REPORTS = Vocabulary(
 
 
 def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words about subjects that no tool covers, such as billing."""
+    """Return the indices of words about subjects that no tool covers, such as billing."""
     return frozenset(place for match in _UNANSWERABLE.find(tokens) for place in match.positions)
 
 
@@ -119,7 +119,7 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
     """Return one line that says how to do in the viewer what a question asks for; "" if nothing.
 
-    If it only asks for facts that `note` has (on the current image), the line gives these facts.
+    If the question only asks for facts that `note`, on the current image, has, the line gives them.
     """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
@@ -177,9 +177,9 @@ def _asks_definition(
 
 
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """Return the positions of words that state the patient's history: "known cardiomegaly".
+    """Return the indices of words that state the patient's history: "known cardiomegaly".
 
-    These words provide context and do not ask for anything.
+    These words provide context and do not ask for anything. `parts` are the question's parts.
     """
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {
@@ -200,7 +200,7 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of the words that introduce a quotation: 'the tag says "..."'.
+    """Return the indices of the words in `tokens` that introduce a quotation: 'the tag says "..."'.
 
     These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
     characters.
@@ -260,12 +260,13 @@ def words_by_kind(
     tokens: Sequence[Token],
     parts: Parts,
 ) -> dict[_K, frozenset[int]]:
-    """Return the positions of the words that belong to each kind of question in `kinds`.
+    """Return the indices in `tokens` of the words that belong to each question kind in `kinds`.
 
     These are the parts of the question with the kind's own words, and statements next to them: "he
     mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
-    the heart". `whole` are the kinds that claim whole parts (`QuestionKind.whole`), `named` those
-    whose words name the tool to use (`QuestionKind.addressed`).
+    the heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a
+    box. Outline it"), and to one in `named` the part that it addresses ("MedGemma: lines ok?"); see
+    `QuestionKind.greedy` and `addressed`.
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

@@ -164,7 +164,10 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 
 
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
-    """Return `decision`, or a reply that asks which image is meant if a step would guess it."""
+    """Return `decision`, or a reply that asks which image is meant.
+
+    The reply is returned if a step would use the current image though the image is unclear.
+    """
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.

@@ -96,9 +96,9 @@ class Denial:
 
     Attributes:
         strong: Whether findings and structures are excluded as well, not only a tool's action.
-        positions: Positions of the excluded words among the question's words.
-        cue: Position of the cue's first word.
-        last: Position of the cue's last word.
+        positions: Indices of the excluded words among the question's words.
+        cue: Index of the cue's first word.
+        last: Index of the cue's last word.
         mild: Whether the cue may also be a request ("exclude a fracture" asks about the fracture).
     """
 
@@ -139,7 +139,7 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
 
 
 def is_cue_word(token: Token) -> bool:
-    """Return whether a word is part of an exclusion cue ("without"), which is never misspelt."""
+    """Return whether a word is part of an exclusion cue ("without"), which is never corrected."""
     return bool(_CUES.word_numbers(token.forms))
 
 

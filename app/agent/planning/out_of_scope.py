@@ -1,7 +1,7 @@
 """Questions that no tool answers: general knowledge, other people, the program, the viewer.
 
-`resources/words/out_of_scope.txt` has their words, in the form of a pack's `phrases`. For what only
-the user can do or see in the viewer (`REQUESTS`), `viewer.toml` beside it has the answers.
+`resources/words/out_of_scope.txt` has their words, in the notation that `vocabulary` explains. What
+only the user can do or see in the viewer has its words and answers in `viewer.toml` beside it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PASSING = frozenset(_PASSING_TEXT.split())
 
 
 def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the positions of words in clauses about everyday matters rather than the images."""
+    """Return the indices of words in clauses about everyday matters rather than the images."""
     frames = _FRAMES.find(tokens)
     if not frames:
         return frozenset()

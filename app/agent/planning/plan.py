@@ -107,8 +107,7 @@ class Reply:
 class NoRule:
     """The decision that no rule matches the question, so that rules cannot answer it.
 
-    Attributes:
-        text: Message for the user, with what could be asked instead.
+    `text` tells the user what could be asked instead.
     """
 
     text: str = ""
@@ -125,7 +124,6 @@ class Scene:
         images: Notes on the open images, the current one first.
         tools: Schemas of the available tools, by name.
         earlier: Messages of earlier questions in the conversation.
-        plans: The packs' plans.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
     """
 
@@ -172,7 +170,7 @@ class Intent:
         in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model does not need if it sees the picture.
-        subjects: The tools whose subjects the question mentions ("nuclei"), excluded or not.
+        subjects: The tools that work on what the question mentions ("nuclei"), excluded or not.
         targets: Names of the packs' targets (`PackPlan.targets`) that the question mentions.
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.

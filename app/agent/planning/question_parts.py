@@ -46,7 +46,7 @@ class Parts:
     """A question divided into parts, each a statement, a question or a request.
 
     Attributes:
-        part_numbers: For each word of the question, the number of its part.
+        part_numbers: For each word of the question, the number of its part, from 0.
         asks: For each part, whether it is a question or request by itself.
         follows: For each part, whether it begins with "then" or a similar word.
     """
@@ -56,7 +56,7 @@ class Parts:
     follows: Sequence[bool]
 
     def words(self, parts: Collection[int]) -> frozenset[int]:
-        """Return the positions of the words in the given parts."""
+        """Return the indices of the words in the parts with these numbers."""
         return frozenset(place for place, part in enumerate(self.part_numbers) if part in parts)
 
 

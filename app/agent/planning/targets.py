@@ -224,14 +224,14 @@ def _step_source(number: int, key: str, steps: Sequence[Step], scene: Scene) -> 
 def unsuitable_reason(
     tool: str, target: Source | None, before: Sequence[Step], scene: Scene
 ) -> str:
-    """Return the reason why a tool must not run on its target; "" if it may."""
+    """Return why a tool must not run on its target, after the steps in `before`; "" if it may."""
     shown = shown_image(target, before)
     note = scene.note(shown) if shown is not None else None
     return unsuitable_image(scene.plans.rule(tool).accepts, note) if note is not None else ""
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that `target` is, or was converted from; None if there is none."""
+    """Return the open image that `target` is, or was made from by a step in `before`; else None."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

@@ -62,8 +62,8 @@ class Token:
         forms: Its spellings to compare, `text` first; () for a path or an identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
-        clause: Number of the clause that contains it.
-        sentence: Number of the sentence that contains it.
+        clause: Number of the clause that contains it, from 0.
+        sentence: Number of the sentence that contains it, from 0.
         in_question: Whether that sentence ends with a question mark.
     """
 
@@ -83,7 +83,7 @@ class Match:
     Attributes:
         owner: The owner of the entry, such as a tool's name.
         entry: The entry as the pack wrote it.
-        positions: Positions of the matched words among the question's words.
+        positions: Indices of the matched words among the question's words.
     """
 
     owner: str
@@ -92,7 +92,7 @@ class Match:
 
     @property
     def first(self) -> int:
-        """Return the position of the first matched word."""
+        """Return the index of the first matched word among the question's words."""
         return min(self.positions)
 
 

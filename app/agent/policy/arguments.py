@@ -4,8 +4,8 @@ An argument is a path if the tool declares it as one (`ToolSpec.paths`) or if a 
 says so ("image_path", "files"). It is a network address if its key says so ("url", "host").
 
 Every other text is judged by one rule: it may hold no path that leads out of the run (/etc/x, ~/x,
-../x, C:\x, \\server\share, file:) and, unless the tool sends, no URL. Nothing outside the run's
-folder is opened.
+../x, C:\x, \\server\share, file:) and, unless the tool is declared to send data, no URL. The
+check itself opens nothing outside the run's folder.
 """
 
 from __future__ import annotations
@@ -144,7 +144,10 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return every text, number, list and table in arguments (plain JSON), and the tables' keys."""
+    """Return every text, number, list and table in arguments (plain JSON), and the tables' keys.
+
+    `input_type` is the tool's argument type, which holds the default values.
+    """
     found: list[Piece] = []
     for name, value in arguments.items():
         field = input_type.model_fields.get(name)

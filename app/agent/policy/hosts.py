@@ -1,6 +1,6 @@
 """Network addresses as a connection would really use them.
 
-An address is shown without a user name before it and with its port. Numbers such as 2130706433 are
+An address is shown with its port and without "user@" before it. Numbers such as 2130706433 are
 shown as an IP address, and letters of other alphabets as "xn--...".
 """
 

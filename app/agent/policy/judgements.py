@@ -47,7 +47,7 @@ class Judgement:
     Attributes:
         rule: Allow, ask or deny.
         reason: A sentence for the model and the approval card; "" if there is nothing to say.
-        argument: Place of the argument that the reason is about; "" for the whole call.
+        argument: The argument that the reason is about ("files[2].name"); "" for the whole call.
         remedy: What the model should do instead of a call that is denied.
         touches: Files and hosts outside the run that the call would reach.
         user_reason: Replaces `reason` on the card; "" to show `reason` itself.

@@ -60,8 +60,8 @@ class Scope:
     def contains(self, name: str) -> bool:
         """Return whether a path, with links resolved, is a file that the run made in its folder.
 
-        A relative path must also exist there, since a tool may open it relative to the folder in
-        which the program was started.
+        A relative path counts only if its file exists there: otherwise, a tool might find it in the
+        folder in which the program was started.
         """
         if self.folder is None or "\0" in name:
             return False

@@ -3,8 +3,8 @@
 DICOM PS3.15 2024b, table E.1-1, by keyword (PS3.6), with repeating groups: "OverlayData" stands
 for (60xx,3000). Private attributes, which the profile removes as well, have no keyword: see
 `identifiers.is_identifying`. `resources/privacy/confidentiality_profile.txt` has the keywords,
-grouped by what else is done about their values; `code_lists.txt` beside it the values of coded
-attributes that may leave this machine.
+grouped by what their values are (names of persons, dates, ...); `code_lists.txt` beside it has the
+values of coded attributes that may leave this machine.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def is_coded(key: str) -> bool:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Return whether all values in `value` are in the code list of `key`, or all their words."""
+    """Return whether every value in `value` is in the code list of `key`, whole or word by word."""
     codes = _codes().get(key, frozenset[str]())
     values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
     return all("".join(words) in codes or codes.issuperset(words) for words in values if words)

@@ -3,8 +3,8 @@
 Three questions stand between a conversation and a remote model: whether the conversation may be
 sent, whether these pictures may be sent, and once more whether those that could show who the
 patient is may be sent. An answer holds for one conversation, host and model, in memory only. A
-picture is sent only if that picture, or another one of exactly the same image, was on the screen
-when the user said yes.
+picture is sent only if it was on the screen when the user said yes or, unless it could show who the
+patient is, if another picture of exactly the same image was.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class Shown:
 
     Attributes:
         picture: The PNG with its caption.
-        image: Identifies the image: SOP Instance UID, frame and pixels.
-        risk: Why it may show who the patient is, for the user; "" if that is unlikely.
+        image: Identifies the image: its SOP Instance UID, frame, and hash of its pixels.
+        risk: Why it may show who the patient is, for the user; "" if that is unlikely. With a
+            reason, the picture is called risky.
     """
 
     picture: Picture
@@ -45,8 +46,8 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a yes covers: this picture if it is risky, otherwise all pictures of its image."""
-        return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
+        """What a yes covers: ("picture", its digest) if risky, otherwise ("image", `image`)."""
+        return ("picture", digest_from_name(self.picture)) if self.risk else ("image", self.image)
 
 
 class Consents:
@@ -83,11 +84,11 @@ class Consents:
     def allow(self, to: Target, shown: Shown) -> None:
         """Remember that this picture may be sent.
 
-        Unless the picture is risky, the user is not asked about other pictures of the same image.
+        If it is not risky (`Shown.risk`), the user is not asked about its image again.
         """
         with self._lock:
             self._yes.add((to, shown.key))
-            self._sees.add((to, digest(shown.picture)))
+            self._sees.add((to, digest_from_name(shown.picture)))
 
     def refuse(self, to: Target, shown: Shown) -> None:
         """Remember a no for every picture of this image, so that the user is not asked again."""
@@ -95,12 +96,12 @@ class Consents:
             self._no.add((to, shown.image))
 
     def sees(self, to: Target, picture: Picture) -> bool:
-        """Return whether this very picture may be sent to `to`, also with later questions."""
+        """Return whether exactly this picture was allowed for `to`; it may then be sent again."""
         with self._lock:
-            return (to, digest(picture)) in self._sees
+            return (to, digest_from_name(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
-        """Return the hosts to which "text" or "pictures" of any conversation may now be sent."""
+        """Return the hosts to which "text" or "pictures" of some conversation may now be sent."""
         with self._lock:
             given = self._text if what == "text" else {to for to, _ in self._sees}
             return tuple(sorted({to.host for to in given}))
@@ -115,7 +116,7 @@ class Consents:
         self.withdrawn(host)
 
 
-def digest(picture: Picture) -> str:
+def digest_from_name(picture: Picture) -> str:
     """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
 
     Before the file is sent, its bytes are compared with its name (`llm.hosted_model`), so that
@@ -178,7 +179,7 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
 
 
 def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
-    """Return the fields of the separate approval request for sending these risky pictures."""
+    """Return the fields of the second request, for pictures that may show who the patient is."""
     one = len(shown) == 1
     reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
     return _pictures("risky_pictures", model, host, shown) | {

@@ -6,8 +6,8 @@ Keys that are not DICOM attributes but that tools may use ("mrn", "surname") are
 Keys are compared without case and punctuation, so "PatientName", "patient_name" and "Patient's
 Name" are equal; a DICOM tag in hexadecimal digits counts as its attribute.
 
-Values are searched for by their words, as `folded` writes them: each word and number of a name, a
-place, an id or a text is found alone and in any order. Words that identify nobody
+Values are searched for by their words, regardless of case and accents: each word and number of a
+name, a place, an id or a text is found alone and in any order. Words that identify nobody
 (`resources/privacy/common_words.txt`) are found only where they are written as part of a name.
 """
 
@@ -150,7 +150,7 @@ def folded(word: str) -> str:
 
 
 def is_common(word: str) -> bool:
-    """Return whether a word, as `folded` writes it, identifies nobody by itself."""
+    """Return whether a word, in the form that `folded` returns, identifies nobody by itself."""
     words = _table("common_words.txt", "ENGLISH", "CLINICAL", "GERMAN")
     return any(form in words for form in _stems(word))
 

@@ -100,7 +100,7 @@ async def may_send(
 
     A model on this machine (`host` is "") receives all, a remote one those that the user allows.
     The user is asked about pictures that they have not been asked about before, and once more about
-    the risky ones among them. Pictures from earlier questions are not handled here.
+    those that may reveal the patient. Pictures from earlier questions are not handled here.
     """
     if not host:
         return look.pictures
@@ -240,7 +240,7 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 
 
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
-    """Return a picture's caption: image, view, frame, window, sides, and how to give positions.
+    """Return a picture's caption: image, view, frame, window, patient directions, pixel scale.
 
     Only codes and numbers are taken from the file, because its free text could name the patient.
     """

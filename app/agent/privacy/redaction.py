@@ -132,7 +132,7 @@ class Redactor:
 
         Identifiers are found even if they are written with escapes of JSON, URLs or HTML, with
         invisible characters or wide letters, or divided at the end of a line. If such an identifier
-        is found, the text is returned in its readable form.
+        is found, the whole text is returned decoded.
         """
         made = self._as_read(text, _unescaped(text))
         return self._as_read(made, smoothed(made), made)

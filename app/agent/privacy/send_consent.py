@@ -1,9 +1,9 @@
 """The consent to send a question, its pictures and the conversation to the model.
 
 ask: asks for consent, reads the headers, makes the pictures, asks about them and once more about
-     risky ones, and adds the question to the transcript
+     those that may show who the patient is, and adds the question to the transcript
 keep: reads the headers, makes the pictures, adds the question; nothing is sent, nothing is asked
-go_on: asks for what `keep` left out, if a model is needed after all
+go_on: asks, after `keep`, all that `ask` would have asked, because a model is needed after all
 """
 
 from __future__ import annotations

@@ -40,8 +40,6 @@ class PastRun:
     """A question in a thread and the events of its run.
 
     Attributes:
-        run_id: The run's id.
-        question: The user's text.
         events: The events in order. Streamed pieces that were joined are one event, so `seq` may
             skip numbers. Unless `state` is "running", the last event is terminal and every started
             call has finished.
@@ -63,7 +61,6 @@ class Content:
     """The content of a session file.
 
     Attributes:
-        header: The first line.
         messages: The transcript as it was written; calls may lack a result.
         calls: The tool calls that ended, with their complete results, by call id.
         run_facts: The "run" entry for each run (model, images, output folder), by run id.

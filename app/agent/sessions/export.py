@@ -34,7 +34,7 @@ _MAX_RESULT_CHARS = 20_000  # of one result; all of it is in the JSON export
 
 
 def export(content: Content, form: Form, target: Path) -> None:
-    """Write the thread to `target`, completely or not at all; an existing file is replaced."""
+    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced."""
     match form:
         case "json":
             text = json.dumps(as_json(content), ensure_ascii=False, indent=1, allow_nan=False)

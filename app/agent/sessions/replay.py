@@ -94,7 +94,6 @@ class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
     Args:
-        tools: The current tools.
         context_of: Returns the context for a call, or the reason why the call cannot be made.
         old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
         new_dir: The folder that the repeated calls write to.

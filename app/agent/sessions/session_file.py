@@ -1,10 +1,10 @@
 """The format of a session on disk: the lines of its file.
 
-A session file is append-only JSONL. A line counts once its newline is there: what follows the last
-newline was cut off by a crash, and was never shown, since a line is written before it is shown.
+A session file is append-only JSONL. What follows the last newline, unless it is a whole entry,
+was cut off by a crash, and was never shown, since a line is written before it is shown.
 
     header     {thread_id, created, version, branched_from}: always the first
-    message    an entry of the transcript; left out is a result that a tool_call line holds
+    message    an entry of the transcript, without the output that the tool_call line has
     event      an event of a run; `count` is how many deltas were joined into it
     run        what a run is based on: model, images, studies
     tool_call  arguments, whole result, start and end times, the weights' sha256

@@ -31,7 +31,6 @@ class Thread:
     runs are also synced to the disk at once, other lines at most every 50 ms.
 
     Attributes:
-        thread_id: The conversation's id.
         folder: The conversation's folder; None if it is kept in memory only.
         read_only: Whether it was opened only for reading, so that nothing is written.
         closed: Whether it has been closed, so that nothing more is written.

@@ -34,7 +34,7 @@ class LineWriter:
     Lines that cannot be written are kept, and written in order before the next one.
 
     Attributes:
-        error: Why lines are missing on the disk; None if none are missing.
+        error: The error that keeps lines from the disk; None if none are missing there.
     """
 
     def __init__(self, path: Path) -> None:

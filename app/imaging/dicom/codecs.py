@@ -58,7 +58,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG or JPEG-LS frame to (samples, colour model), by its start-of-frame marker."""
+    """Decode a JPEG or JPEG-LS frame, told apart by a marker, to (samples, colour model)."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -110,7 +110,7 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG 2000 or HTJ2K frame to (samples, colour model after any colour transform)."""
+    """Decode a JPEG 2000 or HTJ2K frame to (samples, the colour model of these samples)."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
@@ -471,8 +471,8 @@ def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
     """Return the uncompressed bytes of one frame as an array of samples.
 
     Returns:
-        [rows, columns] or [rows, columns, samples], as unsigned words with all their bits or as
-        floats.
+        [rows, columns] or [rows, columns, samples]: floats for float pixels; else unsigned integers
+        whose unused bits are as in the file.
 
     Raises:
         ValueError: There are too few bytes.

@@ -72,7 +72,7 @@ def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
 
 
 def voi_of(attributes: FrameAttributes) -> Voi:
-    """Return the windows and VOI LUTs (PS3.3 C.11.2); impossible windows are left out."""
+    """Return the windows and VOI LUTs (PS3.3 C.11.2), without those that `valid_window` refuses."""
     text = attributes.text("VOILUTFunction").upper()
     function = VoiFunction(text) if text in VoiFunction.__members__ else VoiFunction.LINEAR
     explanations = attributes.text("WindowCenterWidthExplanation").split("\\")
@@ -87,7 +87,7 @@ def voi_of(attributes: FrameAttributes) -> Voi:
 
 
 def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
-    """Return the usable tables in `keyword`, a Modality, VOI or Presentation LUT Sequence."""
+    """Return the undamaged tables in `keyword`, a Modality, VOI or Presentation LUT Sequence."""
     sequence: Any = attributes.value(keyword)
     if not isinstance(sequence, Sequence):
         return ()
@@ -154,7 +154,7 @@ _DIMENSIONLESS = ("1", "{no units}", "NO UNITS", "UNITLESS", "{ratio}")
 
 
 def real_world_of(attributes: FrameAttributes) -> tuple[RealWorldMap, ...]:
-    """Return a frame's usable real world value maps.
+    """Return a frame's real world value maps, without incomplete or contradictory ones.
 
     The frame's own maps are used if it has any, else those shared by all frames, else those at the
     top level. Real World Value Mapping objects in other files are not searched.

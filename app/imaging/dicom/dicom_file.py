@@ -1,4 +1,4 @@
-"""Reading of DICOM headers, their character sets, and location of the pixel data, in a worker.
+"""Read DICOM headers with their character sets, and locate the pixels. Runs in a worker process.
 
 PS3.10 7.1 (file format). Files without preamble or file meta information are read too if the rest
 parses as DICOM.

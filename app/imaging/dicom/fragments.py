@@ -94,7 +94,7 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return how many frames are complete from the first on, before one is cut or missing."""
+    """Return the number of frames before a cut or missing one; arguments as for `frame_spans`."""
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:

@@ -34,12 +34,12 @@ MAX_TEXT = 1024
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
-    """Return non-empty texts by keyword: `ATTRIBUTES`, transfer syntax, geometry and view code."""
+    """Return the texts for `Instance.attributes` by keyword; those that are empty are left out."""
     texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
         texts[keyword] = texts.get(keyword) or attributes.text(keyword)
-    texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
+    texts["DiffusionBValue"] = texts.get("DiffusionBValue") or b_value(header)
     texts[stacks.STACK_KEYWORD] = frames_geometry(header)
     texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
@@ -53,7 +53,7 @@ def uid_of(header: Header) -> str:
 
 @lru_cache(maxsize=4)
 def cached_header(path: Path, status: sources.FileStatus) -> Header:
-    """Return the header of a file; the last few headers read are cached."""
+    """Return a file's header, cached by path and `status`; the last four headers are kept."""
     return read_header(path)
 
 
@@ -94,7 +94,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """Return the geometry of the volume that a file's frames form, as coded text; "" if none."""
+    """Return the `stacks.geometry_text` of the volume that a file's frames form; "" if none."""
     count = whole_number(header.dataset, "NumberOfFrames") or 0
     if not 1 < count <= MAX_FRAMES or not _has_places(header):
         return ""
@@ -139,7 +139,7 @@ def _own_spacings(header: Header) -> bool:
     return first is not None and "PixelMeasuresSequence" in first
 
 
-def private_b_value(header: Header) -> str:
+def b_value(header: Header) -> str:
     """Return an MR image's b-value (s/mm²) as text, or ""; private elements are tried first."""
     if header.text("Modality") != "MR":
         return ""

@@ -54,7 +54,7 @@ even where a file adds a direction in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """Return the frame's side letters, direction cosines and position in the patient (mm, LPS)."""
+    """Return a frame's direction letters, cosines and position in the patient (mm, LPS)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
     detector = _nm_detector(attributes)
@@ -203,7 +203,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the image's ultrasound regions, the most specific first; empty if none are usable."""
+    """Return the ultrasound regions, most specific first; () if `image_regions` refuses them."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

@@ -46,8 +46,8 @@ class Tile:
 class Section:
     """The tiles for one optical path and one focal plane, shown as one stitched frame.
 
-    Where tiles overlap, the later one is shown. `name` is e.g. "focal plane 2"; "" if there is only
-    one section.
+    Where tiles overlap, the one later in `tiles` is shown. `name` is e.g. "focal plane 2"; "" if it
+    is the only section.
     """
 
     tiles: tuple[Tile, ...]

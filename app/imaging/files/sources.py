@@ -94,11 +94,7 @@ def _open_regular(path: Path) -> BinaryIO:
 
 
 def read_start(path: Path, size: int = 512) -> bytes:
-    """Return the first `size` bytes of a file, from which its format can be recognised.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return the first `size` bytes of a file, which show its format, or raise FileProblem."""
     with open_file(path) as file:
         try:
             return file.read(size)

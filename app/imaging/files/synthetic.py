@@ -28,7 +28,7 @@ _LONGEST = 1 << 16  # bytes of the longest text chunk that is read
 
 
 def model_title(data: bytes) -> str:
-    """Return the title of the model that made this PNG, by its mark; "" if it has no mark."""
+    """Return the title of the model that made this PNG, from its text chunks; "" if not stated."""
     return _maker(BytesIO(data))
 
 

@@ -167,7 +167,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
 
 
 def lossy_format(data: bytes) -> str:
-    """Return "Lossy JPEG" or "Lossy WebP" for data in such a lossy format, else ""."""
+    """Return "Lossy JPEG" for any JPEG, "Lossy WebP" for a WebP compressed with loss, else ""."""
     kind = picture_format(data[:18])
     if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
         return f"Lossy {kind}"

@@ -379,11 +379,11 @@ class Metadata:
     ranges: tuple[tuple[float, float], ...] = ()
 
     def channel_name(self, channel: int) -> str:
-        """Return a channel's name, or "" if it has none."""
+        """Return the name of a channel (from 0), or "" if it has none."""
         return self.channels[channel] if channel < len(self.channels) else ""
 
     def channel_window(self, channel: int) -> Window | None:
-        """Return the window that the file specifies for a channel, or None if there is none."""
+        """Return the window that the file specifies for a channel (from 0), or None if none."""
         if channel >= len(self.ranges):
             return None
         low, high = self.ranges[channel]

@@ -1,12 +1,11 @@
 """Show NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
 
 If the file gives the orientation in the patient, its axes are exchanged and flipped (nothing is
-resampled) until the slices stand as a radiologist expects: axial with the patient's right on the
-left and anterior on top, coronal and sagittal with the head on top. If one axis has a clearly
-longer step than the others, slices are shown as acquired, across that axis; otherwise they are
-axial. They follow each other along the normal (row direction x column direction). Each frame has
-its true cosines, position and spacing. Without an orientation the slices are in file order and
-have no letters.
+resampled), so that axial slices have the patient's right on the left and anterior on top, and
+coronal and sagittal slices have the head on top. If one axis has a clearly longer step than the
+others, slices are shown as acquired, across that axis; otherwise they are axial. They follow each
+other along the normal (row direction x column direction). Each frame has its true cosines, position
+and spacing. Without an orientation the slices are in file order, without patient letters.
 """
 
 from __future__ import annotations
@@ -225,7 +224,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """Return which volume axes become columns, rows and slices; see the module's docstring."""
+    """Return the volume axes to show as columns, rows and slices, chosen by the file's affine."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)

@@ -111,12 +111,9 @@ class VolumeHeader:
 
 
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
-    """Raise FileProblem if a header declares sizes that are impossible for its file.
+    """Raise FileProblem if a header's sizes are implausible, or exceed what its file can hold.
 
     `data_size` is the size in bytes of the file with the samples; `path` is for error messages.
-
-    Raises:
-        FileProblem: The declared sizes are implausible, or exceed what the file can hold.
     """
     if not header.space_axes or any(size <= 0 for size in header.sizes):
         raise guards.problem(path, "the volume has no voxels", guards.COPY_AGAIN)

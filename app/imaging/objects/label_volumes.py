@@ -61,7 +61,7 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
 
     Args:
         instance: The label volume.
-        over: An image of the series; its geometry attributes are those of the whole series.
+        over: An image of the series, with the series' `geometry_text` in its attributes.
         slices: Number of images or frames in the series.
 
     Raises:

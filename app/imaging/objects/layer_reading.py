@@ -5,8 +5,8 @@ each slice by the rules for slices (references, planes, frames of reference). Th
 the line of pixels that it shares with each slice: nothing is interpolated between slices. Masks
 whose pixel grid is not that of the slices are not drawn.
 
-Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in mm or in pixels, (0, 0) at the corner
-of the first one, of the total pixel matrix or of one frame (Pixel Origin Interpretation).
+Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in mm or in pixels, of one frame or of the
+total pixel matrix (Pixel Origin Interpretation). (0, 0) is the corner of the top left pixel.
 """
 
 from __future__ import annotations

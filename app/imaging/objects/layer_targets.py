@@ -76,7 +76,7 @@ class PixelGrid:
         return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
 
     def project(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return pixels [n, 2] of points [n, 3] in mm, and signed distances [n] to the plane."""
+        """Return pixels [n, 2] of points [n, 3] in mm, and their distances [n] along the normal."""
         away = points - self.origin
         steps = np.stack([self.right, self.down], axis=1)
         xy = away @ np.linalg.pinv(steps).T
@@ -295,7 +295,7 @@ def total_matrix(header: Header) -> Matrix | None:
 
 
 def matrix_grid(header: Header) -> PixelGrid | None:
-    """Return the position of a slide's total pixel matrix as a grid in mm; None if unknown."""
+    """Return the grid (mm) of the pixels of a slide's total pixel matrix; None if unknown."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (number_of(origin, f"{axis}OffsetInSlideCoordinateSystem") for axis in "XYZ")
     if x is None or y is None:

@@ -361,7 +361,7 @@ def _target_keys(listed: dict[str, set[int]], named: Iterable[Key]) -> list[Key]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Displayed area (x0, y0, x1, y1) in pixels, flip and rotation of an image (C.10.4, C.10.6)."""
+    """Displayed area, flip and turns of an image, as in `ImagePresentation` (C.10.4, C.10.6)."""
 
     area: tuple[float, float, float, float] | None
     flip_h: bool

@@ -1,4 +1,4 @@
-"""Parse which segment each frame of a segmentation shows, on which image, and where it lies.
+"""Index of a segmentation's frames: which segment each shows, on which image, and where it lies.
 
 PS3.3 A.51, C.8.20. The index is built once per file and kept, so that scrolling does not parse the
 header again. Runs in a worker process.

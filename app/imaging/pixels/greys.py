@@ -98,7 +98,8 @@ def grey_table(
 ) -> Bytes:
     """Return greys 0..255 for the stored values `first + n * step`, with n from 0 to `count` - 1.
 
-    For a linear window, only values within it are computed; the others are black or white.
+    Without a window, the first VOI LUT applies. For a linear window, only values within it are
+    computed; the others are black or white.
     """
     table = np.empty(count, np.uint8)
     # A narrow window maps most of 65,536 entries to black or white.
@@ -162,7 +163,7 @@ def stored_table(
 
     Args:
         frame: The image.
-        window: A valid window, or None.
+        window: A valid window; None for the frame's first VOI LUT.
         invert: Whether black and white are exchanged.
         extremes: Lowest and highest stored value in the image, or None if unknown.
 

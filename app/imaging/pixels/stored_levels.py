@@ -1,14 +1,14 @@
 """Smaller copies of a grey frame in stored values, so that a window is applied to few pixels.
 
 A large image is shown smaller than it is, through copies that average 2 x 2 pixels. The *stored*
-values are averaged once per frame and then windowed, as viewers on a graphics card do (VTK,
-Cornerstone): interpolation before the window. Where the window is linear, both orders agree. Where
-it clips, averaging stored values shows their mean; averaging greys would show the mean of the
-clipped values. Pixels at full size are the same either way.
+values are averaged once per frame and then windowed; VTK and Cornerstone use this order too. Where
+the window is linear, averaging the greys instead would give the same. Where it clips, averaging
+stored values shows their mean; averaging greys would show the mean of the clipped values. Pixels at
+full size are the same either way.
 
 Not every frame allows it (`can_average`): colours and palettes have no order to average in; a
-Modality LUT gives stored values any meaning; NaN would spread; and wide integers and floats
-would need an impossible table. Those frames are windowed at full size, and the greys averaged.
+Modality LUT may map neighbouring values to any output; NaN would spread; wide integers and floats
+would need too large a table. Those frames are windowed at full size, and the greys averaged.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class StoredLevels:
         self._masks: list[NDArray[np.bool_]] = []
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
-        """Return part of a level as screen pixels 0xFFRRGGBB, by the level's `table()` result."""
+        """Return `rows` and `columns` of a level as 0xFFRRGGBB by a table from `table()`."""
         pixels = look_up_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:

@@ -55,7 +55,7 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the window an image opens with: the file's first, else 40/400 (HU), else automatic.
+    """Return the window an image opens with: the file's first, else 40/400 for HU, else automatic.
 
     None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
     """
@@ -129,7 +129,7 @@ def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
 
 
 def auto_window(frame: Frame) -> Window:
-    """Return the automatic window of one frame; see `window_of`."""
+    """Return the window that `window_of` computes from the pixels of this frame alone."""
     return window_of([grey_sample(frame)])
 
 
@@ -206,7 +206,11 @@ def presets(modality: str) -> tuple[Window, ...]:
 
 
 def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
-    """Return the preset menu's windows: the file's, automatic, the modality's; () for colour."""
+    """Return the windows for the preset menu; () for a colour image.
+
+    They are the file's windows and VOI LUTs, the automatic window, and the modality's `presets`
+    unless the values are known not to be in HU.
+    """
     if frame.is_color:
         return ()
     named: list[Window] = []
@@ -222,7 +226,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
 
 
 def lut_window(lut: Lut, number: int) -> Window:
-    """Return a window that selects VOI LUT `number` of a frame and spans the values it maps."""
+    """Return a window that selects VOI LUT `number` (from 0) and spans the values it maps."""
     name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
     entries = lut.data.size
     return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

@@ -1,10 +1,10 @@
 """The environment of child processes, and the confinement of decode workers on Linux.
 
-Every child of the program gets an environment of the listed variables only; no key is among them.
-On Linux a decode worker also gives up its rights before it reads the first file: Landlock keeps it
-from writing anything and from looking into other processes; a seccomp filter refuses sockets,
-programs, new processes and signals. Neither can be undone, so a worker that a hostile file has
-taken over cannot get its rights back. `resources/privacy` has the tables.
+Every child of the program gets only the environment variables that a table in `resources/privacy`
+lists; no key is among them. On Linux a decode worker also gives up its rights before it reads the
+first file: Landlock keeps it from writing anything and from looking into other processes; a seccomp
+filter refuses sockets, programs, new processes and signals. Neither can be undone, so a worker that
+a hostile file has taken over cannot get its rights back.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def landlock_version() -> int:
     return max(_libc().syscall(_LANDLOCK_CREATE, None, 0, 1), 0)
 
 
-def holds() -> bool:
+def can_confine() -> bool:
     """Return whether this system can confine decode workers (Landlock and a known processor)."""
     return landlock_version() > 0 and platform.machine() in _tables()
 
@@ -120,7 +120,7 @@ def holds() -> bool:
 @cache
 def log_whether_confined() -> None:
     """Log, once, that decode workers are not confined, if this system cannot confine them."""
-    if not holds():
+    if not can_confine():
         _log.info("this system cannot confine decode workers: they have all the user's rights")
 
 

@@ -26,8 +26,8 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    `finish` drops the reference to the reply, whose callbacks refer to this object: such a cycle
-    would keep pixels in memory until a full garbage collection.
+    The reply's callbacks refer to this object. `finish` therefore drops the reply: each would keep
+    the other, and so the pixels, in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Future[Any], abandon: Callable[[], object]) -> None:
@@ -83,7 +83,10 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a future for `convert(reply)`; cancelling the future cancels the request."""
+    """Return a future for `convert(reply)`; cancelling the future cancels the request.
+
+    Any error but a cancellation becomes a `FileProblem` for `path`.
+    """
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))

@@ -55,7 +55,7 @@ class Answer(Future[dict[str, Any]]):
         self.number = number
         self._dropped = dropped
         self._lock = threading.Lock()
-        self._unwanted = self._given_up = False
+        self._unwanted = self._stopping = False
 
     def cancel(self) -> bool:
         """Drop a queued request and return True; mark a running one unwanted and return False."""
@@ -70,13 +70,13 @@ class Answer(Future[dict[str, Any]]):
         """Undo the cancellation of a running request; return False if the request is stopping."""
         with self._lock:
             self._unwanted = False
-            return not self._given_up
+            return not self._stopping
 
-    def give_up(self) -> bool:
-        """Return True if the request is unwanted; from then on `want_again` returns False."""
+    def stop_if_unwanted(self) -> bool:
+        """If the request is unwanted, return True and let `want_again` return False from now on."""
         with self._lock:
-            self._given_up |= self._unwanted
-            return self._given_up
+            self._stopping |= self._unwanted
+            return self._stopping
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ class Request:
         """True if the call must stop: cancelled, or unwanted after running for `UNWANTED_S`."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
-        return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
+        return time.monotonic() - self.since > UNWANTED_S and self.answer.stop_if_unwanted()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Do nothing; required by `CancelLike`, but workers check `cancelled` instead."""
@@ -123,11 +123,11 @@ class RequestQueue:
         self._waiting[request.answer.number] = request
 
     def drop(self, number: int) -> None:
-        """Remove a request; does nothing if it is no longer queued."""
+        """Remove the request with this `Answer.number`; do nothing if it is no longer queued."""
         self._waiting.pop(number, None)
 
     def raise_priority(self, number: int, priority: int) -> bool:
-        """Make a queued request more urgent; return False if it is gone or already that urgent."""
+        """Make the request with this `Answer.number` more urgent; False if gone or as urgent."""
         request = self._waiting.get(number)
         if request is None or request.priority <= priority:
             return False
@@ -138,8 +138,8 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail request
-        that has waited longer than `PATIENCE_S` gets every `TURN`th turn of the non-visible ones.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of less urgent requests, every
+        `TURN`th taken is the oldest volume or thumbnail, if that has waited over `PATIENCE_S`.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

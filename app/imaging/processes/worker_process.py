@@ -49,7 +49,7 @@ class CancelLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call to a worker process: its number, time limits, cancel token and callback."""
+    """One call to a process: the number in its messages, and arguments of `Worker.call`."""
 
     number: int
     timeout_s: float
@@ -64,7 +64,7 @@ class Call:
 
 
 class ProcessLostError(Exception):
-    """The process is gone; the message follows its name, e.g. "crashed (memory fault)".
+    """The process is gone; the message is a predicate without subject: "crashed (memory fault)".
 
     Attributes:
         cancelled: Whether the process was being stopped because its call was cancelled.

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.errors import Cancelled, WorkerDied
-from app.imaging.processes.confinement import holds
+from app.imaging.processes.confinement import can_confine
 from app.imaging.processes.worker_main import WorkerConfig
 from app.imaging.processes.worker_process import (
     POLL_S,
@@ -33,9 +33,9 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 class Worker:
     """A worker process, started on first use.
 
-    The name is used in messages and in the list of processes: "decoding", "model". For the other
-    arguments see `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses
-    a GPU must have no memory limit, since its driver reserves far more than it uses.
+    The name appears in error messages: "decoding", "model". The other arguments are the fields of
+    `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses a GPU must
+    have no memory limit, since its driver reserves far more than it uses.
 
     Example:
         >>> worker = Worker("decoding")
@@ -57,7 +57,7 @@ class Worker:
         self.name = name
         variables = _SINGLE_THREAD | dict(env or {})
         self._config = WorkerConfig(
-            variables, preload, memory_limit_bytes, nice, quiet, confined and holds()
+            variables, preload, memory_limit_bytes, nice, quiet, confined and can_confine()
         )
         self._turn = threading.Lock()
         self._numbers = itertools.count()
@@ -151,11 +151,7 @@ class Worker:
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def end(self) -> None:
-        """End the process once no call is running, to free its memory.
-
-        Raises:
-            Cancelled: The worker was closed.
-        """
+        """End the process once no call is running, to free memory; raise Cancelled if closed."""
         with self._turn_of(None):
             self._stop()
 

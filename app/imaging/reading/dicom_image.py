@@ -1,6 +1,6 @@
 """DICOM images: their catalogue entries and their frames. Runs in a worker process.
 
-Colour models are converted to RGB by PS3.3 C.7.6.3.1.2; a note tells what an ICC profile declares.
+Colour models are converted to RGB by PS3.3 C.7.6.3.1.2. ICC profiles are not applied.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from app.imaging.dicom.pixel_layout import (
     complete_frames,
     cut_short_note,
     layout_of,
+    pixel_header_notes,
     truncation_problem,
-    unlawful_notes,
 )
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
@@ -100,11 +100,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Decode frame `index` (from 0) of a DICOM file; `part` is not used.
-
-    Raises:
-        FileProblem: The frame cannot be decoded.
-    """
+    """Decode frame `index` (from 0) of a DICOM file, or raise FileProblem; `part` is not used."""
     header = cached_header(path, sources.status(path))
     reader = dicom_objects.FRAME_READERS.get(dicom_objects.content_of(header))
     if reader is not None:
@@ -185,7 +181,7 @@ def frame_without_pixels(
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     icc = icc_note(header) if colour else ""
-    notes = (vector_note(header, index), icc, header.note, *unlawful_notes(header, layout))
+    notes = (vector_note(header, index), icc, header.note, *pixel_header_notes(header, layout))
     frame = Frame(
         stored=np.empty((0, 0), dtype),
         ref=ImageRef(uid_of(header), index, ""),
@@ -202,7 +198,10 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return a frame's values (in colour: RGB), and the photometric interpretation once decoded."""
+    """Return (values, photometric interpretation after decoding) of frame `index`, from 0.
+
+    Colour values are converted to RGB, whatever the photometric interpretation.
+    """
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 

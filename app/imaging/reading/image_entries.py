@@ -49,7 +49,7 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 
 def frame_entry(payload: Message) -> Message:
-    """Return frame `payload["index"]` (from 0) as "frame"; raise FileProblem if it has changed."""
+    """Return frame "index" (from 0) of a file as "frame"; raise FileProblem if the file changed."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
@@ -64,7 +64,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return a frame as "pixels", shrunk so that no side is longer than `payload["size"]` px."""
+    """Return frame "index" (from 0) as "pixels", with no side longer than `payload["size"]` px."""
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}

@@ -28,7 +28,7 @@ def layer_entry(payload: Message) -> Message:
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" the labels of `payload["instance"]` over the series of "over"."""
+    """Return as "layer" the result of `read_labels`; the payload's keys are its parameters."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])
@@ -36,7 +36,10 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return as "frame" the labels in the plane `payload["plane"]` of "shape" (rows, columns)."""
+    """Return as "frame" the labels of "instance" in a plane, by `read_labels_frame`.
+
+    `payload["plane"]` holds the arguments of `PixelGrid`, and "shape" is (rows, columns).
+    """
     from app.imaging.objects.label_volumes import read_labels_frame
     from app.imaging.objects.layer_targets import PixelGrid
 
@@ -45,7 +48,7 @@ def labels_plane_entry(payload: Message) -> Message:
 
 
 def layer_frame_entry(payload: Message) -> Message:
-    """Return as "frame" the shapes that `payload["instance"]` draws on a frame of an image."""
+    """Return as "frame" what the object "instance" draws on frame "index" of the image "target"."""
     from app.imaging.objects.layer_reading import read_layer_frame
 
     target = _opened(payload, "target")
@@ -54,7 +57,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
 
 def section_layer_entry(payload: Message) -> Message:
-    """Return as "frame" the shapes that `payload["instance"]` draws on a section of a volume."""
+    """Return as "frame" what the object "instance" draws on the section "cut" through "slices"."""
     from app.imaging.objects.layer_reading import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]

@@ -102,8 +102,8 @@ def plain_entry(payload: Message) -> Message:
     """Locate the uncompressed pixels of slices in their files, without reading the pixels.
 
     Args:
-        payload: "slices": [path, size, time (ns), part, frame, kind] for each slice; all are in
-            DICOM files.
+        payload: "slices": for each slice, in a DICOM file: [path, size, time (ns), part, frame,
+            `Instance.kind`]; part and frame are counted from 0.
 
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
@@ -130,7 +130,7 @@ def frames_entry(payload: Message) -> Message:
     """Decode slices and return their pixels.
 
     Args:
-        payload: "slices": [path, size, time (ns), part, frame, kind] for each slice.
+        payload: "slices": as for `plain_entry`, in files of any kind.
 
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice with "frame"

@@ -49,7 +49,7 @@ from app.imaging.studies.instance_lists import (
     PROBLEM,
     TableError,
     TableReader,
-    marks_of,
+    uid_hashes_of,
 )
 from app.imaging.types import Instance, Problem, ScanResult, Study
 from app.settings import read_regular, write_atomic
@@ -87,7 +87,7 @@ class FolderState:
             self._sure = False
 
     def add_listed(self, result: Mapping[str, Any]) -> None:
-        """Record the archives and links in a result from `list_entry`."""
+        """Record the archives and links in a result from `list_entry`, and whether it is unsure."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
         self._sure = self._sure and not result["unsure"]
 
@@ -106,7 +106,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes when any file changes; "" if computing it takes too long."""
+        """Return a text that changes with any file; "" if listing fails or takes too long."""
         if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"
@@ -183,8 +183,8 @@ class Scan:
         progress: Called with the number of files read and the number found so far.
         found: Called with the studies that have grown, each with all instances read so far.
         index: Folder of the index, or None to use no index.
-        opened: Returns the series that are already open; called once all files are read. Their
-            copies are left out; different images with the same UIDs are marked.
+        opened: Returns the series that are already open; called once all files are read. Copies of
+            their files are left out (`copies.compare`).
     """
 
     def __init__(
@@ -245,8 +245,8 @@ class Scan:
             result = restore(snapshot)
         except TableError:
             return None
-        every = [marks_of(one.instances) for study in result.studies for one in study.series]
-        opened = [marks_of(one) for one in self._opened()] if self._opened is not None else []
+        every = [uid_hashes_of(one.instances) for study in result.studies for one in study.series]
+        opened = [uid_hashes_of(one) for one in self._opened()] if self._opened is not None else []
         if opened and every and np.isin(np.concatenate(opened), np.concatenate(every)).any():
             return None  # copies of what is open must be told from what is open
         if self._progress is not None:
@@ -446,9 +446,10 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """Scan results stored on disk by opened paths. Not thread-safe; disk errors are only logged.
+    """Scan results on disk, one for each set of opened paths; not thread-safe.
 
-    Results stored by another version of the program's file readers are deleted.
+    Results stored by another version of the program's file readers are deleted. Disk errors are
+    only logged.
     """
 
     def __init__(self, folder: Path, version: str | None = None) -> None:

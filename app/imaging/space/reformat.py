@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
-from app.imaging.space.planes import XYZ, instance_place
+from app.imaging.space.planes import XYZ, sorting_plane
 from app.imaging.space.stacks import STACK_KEYWORD, stack_geometry
 from app.imaging.types import (
     Content,
@@ -93,13 +93,16 @@ class SectionCut:
     right: int
 
     def orient(self, plane: NDArray[Any]) -> NDArray[Any]:
-        """Return a voxel plane [slower axis, faster axis] transposed and flipped for display."""
+        """Return the section's voxels turned for display: transposed, then flipped.
+
+        `plane` is a slice of a [k, j, i] array, with its two remaining axes in this order.
+        """
         seen = plane.T if self.transposed else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return the voxel plane of section `index` (from 0) through `counts` voxels (i, j, k)."""
+    """Return section `index` (from 0) through a volume of `counts` voxels along i, j and k."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
@@ -205,7 +208,10 @@ def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
 
 
 def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> int | None:
-    """Return the frame (from 0) of `source` nearest to a point (mm, LPS); None if unknown."""
+    """Return the frame (from 0) of `source` nearest to a point (mm, LPS); None if unknown.
+
+    `volume` is the volume of `source`, or None if there is none yet; then the headers are used.
+    """
     if volume is not None and volume.slices:
         return volume.slices[_voxel_at(volume, 2, point)[0]]
     stack = stack_geometry(source) if isinstance(source, Instance) else None
@@ -223,7 +229,7 @@ class SlicePlanes:
     """
 
     def __init__(self, series: Series) -> None:
-        planes = [(at, instance_place(one)) for at, one in enumerate(series.instances)]
+        planes = [(at, sorting_plane(one)) for at, one in enumerate(series.instances)]
         known = [(at, plane) for at, plane in planes if plane is not None]
         self._at = [at for at, _ in known]
         self._normals = np.array([plane.normal for _, plane in known]).reshape(-1, 3)

@@ -240,11 +240,7 @@ def volume_geometry(stack: Stack) -> StackGeometry:
 
 
 def series_stack(instances: Sequence[Instance]) -> Stack:
-    """Return single-frame images as a `Stack`, sorted by their header attributes only.
-
-    Raises:
-        NotAStackError: The images do not form a stack.
-    """
+    """Return single-frame images as a `Stack`, by their headers, or raise NotAStackError."""
     if len({(one.rows, one.columns) for one in instances}) > 1:
         raise NotAStackError("its images have different sizes")
     if any(one.frames > 1 or not one.has_frames for one in instances):

@@ -423,10 +423,10 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return the slices of a section's volume and the section's geometry; None if resampled.
+        """Return all slices of a section's volume, and the section; None if resampled or unknown.
 
-        A slice is a message of image and frame; the image has only the attributes that identify
-        patient and frame of reference.
+        A slice is a message: "image", an instance with only the attributes that identify patient
+        and frame of reference, and "index", the frame from 0.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
@@ -435,7 +435,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
-        """Return `section_steps` (mm, LPS) of section `index`; None if its volume is not open."""
+        """Return `section_steps` of section `index`; None if `instance` is not from `reformat`."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

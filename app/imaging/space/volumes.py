@@ -41,7 +41,7 @@ from app.imaging.types import Frame, Instance, RealWorldMap, Rescale, Volume
 
 @dataclass(frozen=True, slots=True)
 class PlainLayout:
-    """Storage of the pixels of an uncompressed grey frame in a file, not a member of an archive.
+    """How the pixels of an uncompressed grey frame are stored in a file that is in no archive.
 
     Attributes:
         offset: Offset of the frame's first byte in the file.
@@ -141,12 +141,12 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame number `place`, with pixels `stored` (default: the frame's own); see `room`."""
+        """Add frame `place` of the stack, from 0; its pixels are `stored`, by default its own."""
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame number `place` and return an array for the caller to write its pixels into.
+        """Add frame `place` (from 0) and return an array for the caller to write its pixels into.
 
         Returns:
             A contiguous [rows, columns] array, to be filled before the next frame is added. Its

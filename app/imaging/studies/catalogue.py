@@ -20,7 +20,7 @@ from app.imaging.openable import no_images_problem
 from app.imaging.space.planes import parse_numbers
 from app.imaging.space.stacks import NotAStackError, series_stack, stack_warnings
 from app.imaging.studies.ordering import POSITION, display_order
-from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
+from app.imaging.studies.splitting import SHARED_UID, Part, all_at_one_position, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
 
 _MAX_COMPARED = 100
@@ -176,7 +176,7 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """The studies that share one Study Instance UID: one for each patient, usually one.
+    """The studies that share one Study Instance UID: one per patient, so normally a single study.
 
     `problems` report copies that were left out; `first` is the file path that sorts first.
     """
@@ -203,12 +203,12 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the studies that have grown since the last call, with all of their instances."""
+        """Return the studies grown since the last call, with all instances, ordered by `paths`."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
     def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
-        """Return all studies, `problems`, and the problems found in grouping (duplicates, ...)."""
+        """Return what `group` returns for all instances added so far, with `problems`."""
         collected = list(problems)
         studies = self._studies(paths)
         for uid in sorted(self._built):
@@ -446,7 +446,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     try:
         stack = series_stack(members)
     except NotAStackError as error:
-        if "same position" in str(error) and not all_in_place(members):
+        if "same position" in str(error) and not all_at_one_position(members):
             found.append("several images lie at the same position, and nothing distinguishes them")
         return tuple(found)
     descending = order == POSITION and stack.order[0] != 0

@@ -63,10 +63,10 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Return a text for each part of the image outside the rectangle, e.g. "12 % at the left".
+        """Return a text for each side where a part of the image is outside the rectangle.
 
-        Returns:
-            One text per side of the image; sides with less than 0.5 % outside are left out.
+        The text is like "12 % at the left", in per cent of the image's width or height; less than
+        0.5 % gives no text.
         """
         shares = {
             "left": self.left / columns,
@@ -98,9 +98,9 @@ class ParsedText:
     """The text that a model wrote with boxes in it, after parsing.
 
     Attributes:
-        groups: Phrases with their boxes; MAIRA-2's phrases without boxes are included.
+        groups: Phrases with their boxes; only MAIRA-2 also writes phrases without boxes.
         text: The whole text in plain words.
-        refused: One sentence for each box or part that cannot be used, with the reason.
+        refused: One sentence for each box or piece of text that cannot be used, with the reason.
     """
 
     groups: tuple[GroundedPhrase, ...]

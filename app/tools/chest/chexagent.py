@@ -124,7 +124,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return (the answer's text, its tokens, at most `most`, the prompt's token count)."""
+        """Return (answer, its tokens (at most `most`), the number of tokens in the prompt)."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():
@@ -141,7 +141,7 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the uninitialised modules that a model's folder describes, by weight name prefix.
+    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -241,7 +241,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     Returns:
         "text" with the model's box markup; "cut", True if the answer was cut off; "tokens", the
         number written; "engine", `OWN` or `PUBLISHED`; "too_long", True if prompt and answer exceed
-        the model's context; "context", that context's length in tokens; and what `serve` adds.
+        the model's context; "context", its length in tokens; and
+        "device", "dtype" and "notes" of `serve`.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])
@@ -270,10 +271,7 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check that the weights in the folder payload["weights"] fit, without loading them.
-
-    Returns:
-        The result of `check_weights`, with the number of parameters.
+    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

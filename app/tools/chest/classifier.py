@@ -73,7 +73,7 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
     """Return (left, top, side), in pixels, of the square that torchxrayvision crops from an image.
 
-    `shape` is the image's [rows, columns]; see `torchxrayvision.datasets.XRayCenterCrop`.
+    `shape` is the image's [rows, columns]. torchxrayvision's function is `XRayCenterCrop`.
     """
     rows, columns = shape
     side = min(rows, columns)
@@ -84,7 +84,7 @@ def map_to_image(cells: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.floa
     """Enlarge an activation map [7, 7] of the network to the size of the image, `shape`.
 
     Returns:
-        float32 [rows, columns], scaled to a maximum of 1; 0 outside the model's square.
+        float32 [rows, columns], scaled to a maximum of 1; 0 outside `central_square`.
     """
     left, top, side = central_square(shape)
     wide = np.maximum(np.asarray(cells, np.float32), 0)
@@ -172,7 +172,7 @@ class ChestXRayClassifier:
     spec = SPEC
 
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
-        """Score the findings on the image in `args`; see `app.tools.api.Tool.run`."""
+        """Score the findings on the image in `args`; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         requested = match(args.labels)
         snapshot = context.images.resolve(args.image_path)

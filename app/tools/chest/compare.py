@@ -30,7 +30,7 @@ from app.tools.api import (
 from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
-from app.tools.chest.comparison import Corners, Row, Side
+from app.tools.chest.comparison import Corners, Row, XRay
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
@@ -91,14 +91,18 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 
 @dataclass(frozen=True, slots=True)
 class ComparedImage:
-    """One of the two compared images, with the results of its checks and its data for the table."""
+    """One of the two compared images, with the results of its checks.
+
+    `found` has its masks as in the file, `side` has them upright, for the table; `scores_missing`
+    says why there are no classifier scores, "" if there are.
+    """
 
     name: str
     snapshot: ImageSnapshot
     admission: image_suitability.Admission
     found: Segmentation
     hanging: Hanging
-    side: Side
+    xray: XRay
     scores_missing: str
 
 
@@ -108,12 +112,12 @@ class Alignment:
 
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
-        degrees: Rotation of the prior image against the current one.
+        degrees: Rotation of the prior image against the current one, clockwise, both upright.
         scale: Size of the chest on the prior image divided by that on the current one; None if a
             pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
-        to_prior: Matrix [3, 3] that maps (x, y, 1) in the current image to the prior, in pixels.
-        registered: The prior image resampled to the current image's pixels.
+        to_prior: Matrix [3, 3] from pixels (x, y, 1) of the current file to those of the prior.
+        registered: The prior image resampled to the pixels of the current file.
     """
 
     figures: dict[str, Any]
@@ -133,7 +137,7 @@ class ChestXRayCompare:
     spec = SPEC
 
     def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
-        """Compare the current image with the prior one; see `app.tools.api.Tool.run`."""
+        """Compare the current image with the prior one; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Reading the images")
         named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
         names = [args.image_path, args.prior_path]
@@ -150,8 +154,8 @@ class ChestXRayCompare:
         alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
         rows = comparison.change_table(
-            current.side,
-            prior.side,
+            current.xray,
+            prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
         )
@@ -173,7 +177,7 @@ class ChestXRayCompare:
             )
         scores, scores_missing = _scores(name, context)
         hanging = Hanging.of(snapshot.frame.orientation)
-        side = Side(
+        side = XRay(
             admission.position,
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             found.confidence,
@@ -251,14 +255,14 @@ def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
 
 def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -> Alignment:
     """Register the prior image to the current one in the model process."""
-    known = current.side.spacing.known and prior.side.spacing.known
+    known = current.xray.spacing.known and prior.xray.spacing.known
     images = {
         name: {
             "pixels": side.pixels,
             "lungs": (side.masks[RIGHT_LUNG] | side.masks[LEFT_LUNG]).astype(np.uint8),
             "spacing": _spacing(side, known),
         }
-        for name, side in (("current", current.side), ("prior", prior.side))
+        for name, side in (("current", current.xray), ("prior", prior.xray))
     }
     answer = context.host.call(
         "app.tools.chest.registration:entry",
@@ -285,7 +289,7 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
     return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
 
 
-def _spacing(side: Side, known: bool) -> list[float]:
+def _spacing(side: XRay, known: bool) -> list[float]:
     """Return (between columns, between rows) in mm; as if equally wide if a spacing is unknown."""
     across, down = side.spacing.column_mm, side.spacing.row_mm
     if known and across is not None and down is not None:
@@ -296,7 +300,7 @@ def _spacing(side: Side, known: bool) -> list[float]:
 
 def _flip(image: ComparedImage) -> NDArray[np.float64]:
     """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
-    rows, columns = image.side.pixels.shape
+    rows, columns = image.xray.pixels.shape
     flip = np.eye(3)
     if image.hanging.mirror:
         flip[0] = [-1, 0, columns - 1]
@@ -322,7 +326,7 @@ def _boxes(
     pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
-        current.side, prior.side, alignment.degrees, alignment.scale
+        current.xray, prior.xray, alignment.degrees, alignment.scale
     )
     rows = [
         comparison.box_row(

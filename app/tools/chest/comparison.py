@@ -37,16 +37,16 @@ _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class XRay:
     """The data of one of the two images that are compared.
 
     Attributes:
         position: The view stated in the file: "PA", "AP" or "unknown".
-        masks: Name -> mask of the lungs and heart, upright; only structures that were found.
+        masks: Name -> mask of a lung or the heart, upright (see `Hanging`); only those found.
         confidence: Name -> mean probability inside that mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
-        scores: The classifier's scores; empty if it is not installed.
+        scores: The classifier's scores by label, 0..1; empty if it is not installed.
     """
 
     position: ctr_geometry.Position
@@ -108,16 +108,12 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 
 
 def change_table(
-    current: Side, prior: Side, degrees: float | None, scale: float | None = None
+    current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
-    Args:
-        current: The current image.
-        prior: The prior image.
-        degrees: Rotation between the two images; None if unknown.
-        scale: Size of the chest on the prior image divided by its size on the current one,
-            calculated with the spacing of each; None if unknown.
+    `degrees` is the rotation between the images; `scale` is the size of the chest on the prior
+    image divided by its size on the current one, each by its own spacing; None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -127,10 +123,10 @@ def change_table(
     return [*rows, *_score_rows(current, prior)]
 
 
-def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
+def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
-    `degrees` and `scale` are as for `change_table`. An unknown view (PA or AP) does not count.
+    `degrees` and `scale` are as for `change_table`. That a view (PA or AP) is unknown is no reason.
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -147,7 +143,7 @@ def _date(instance: Instance) -> date | None:
         return None
 
 
-def _view_reasons(current: Side, prior: Side, *, strict: bool) -> list[str]:
+def _view_reasons(current: XRay, prior: XRay, *, strict: bool) -> list[str]:
     views = (current.position, prior.position)
     if "unknown" in views:
         which = "both views are" if views[0] == views[1] else "one of the views is"
@@ -200,7 +196,7 @@ def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+def _ratio_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     measured = [
         ctr_geometry.measure(side.masks, confidence=side.confidence, position=side.position)
         for side in (current, prior)
@@ -216,7 +212,7 @@ def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
     return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
 
 
-def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     what, spacing = f"{name}, area", (current.spacing, prior.spacing)
     found = [side.masks.get(name) for side in (current, prior)]
     pixels = [None if mask is None else float(mask.sum()) for mask in found]
@@ -238,13 +234,13 @@ def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> 
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
-def _share_row(current: Side, prior: Side) -> Row:
+def _share_row(current: XRay, prior: XRay) -> Row:
     """Return the row of the right lung's share of both lungs' area.
 
     The share does not depend on the spacing, the view or a turn of the image.
     """
 
-    def share(side: Side) -> float | None:
+    def share(side: XRay) -> float | None:
         if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
             return None
         right, left = (float(side.masks[name].sum()) for name in (RIGHT_LUNG, LEFT_LUNG))
@@ -255,7 +251,7 @@ def _share_row(current: Side, prior: Side) -> Row:
     return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
 
 
-def _score_rows(current: Side, prior: Side) -> list[Row]:
+def _score_rows(current: XRay, prior: XRay) -> list[Row]:
     """Return the rows of the scores; only crossing the operating point counts as a change."""
     reasons = _view_reasons(current, prior, strict=False)
     rests = "a change is reported where the score crosses 0.5"
@@ -273,7 +269,7 @@ def _score_rows(current: Side, prior: Side) -> list[Row]:
 def match_boxes(
     current: Sequence[Corners], prior: Sequence[Corners]
 ) -> list[tuple[int | None, int | None]]:
-    """Match the boxes of two images that overlap; all are in pixels of the current image.
+    """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
     Returns:
         Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
@@ -336,7 +332,7 @@ def box_row(
     """Return the table row that compares the longer sides of two matched boxes drawn by the user.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    it has no match. `against` are reasons from `length_reasons`; the row's name has `number` in it.
+    it has no match. `against` is the result of `length_reasons`; `number` is shown in the row.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -367,10 +363,7 @@ def box_row(
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     """Return the reason why a registration cannot be trusted, or "" if there is none.
 
-    Args:
-        degrees: Rotation found by the registration.
-        scale: Scale found by the registration.
-        overlap: Dice coefficient of the lungs after the registration.
+    The arguments are attributes of `registration.Fit`.
     """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"

@@ -47,8 +47,8 @@ class Topic:
         name: Name shown to users.
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
-        absent: Regular expression for other texts that call it absent ("normal heart"); "" for
-            none.
+        absent: Regular expression for words that by themselves say that it is absent ("normal
+            heart"); "" for none.
     """
 
     name: str
@@ -124,7 +124,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of result number `index`, namely that `topic` (a finding) is present or absent."""
+    """A claim that `topic` (a finding) is present or absent, by result number `index`, from 0."""
 
     topic: str
     present: bool

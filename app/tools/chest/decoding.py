@@ -72,10 +72,9 @@ class GeneratedTokens:
 
 
 def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return an image as RGB; grey images get three equal channels.
+    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as RGB.
 
-    Args:
-        pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
+    Grey images get three equal channels.
     """
     return Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
 

@@ -72,7 +72,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     Returns:
         "scores", label -> 0..1; "cells", label -> float32 [7, 7] activation map without negative
         values; "spread", label -> standard deviation, minimum and maximum over the variants; and
-        the keys that `serve` adds.
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def ready(path: Path, doing: Work) -> Any:
@@ -163,6 +163,6 @@ def self_check(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
+    """Load the weights file payload["weights"] as a check; return {"parameters": their number}."""
     model = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in model.parameters())}

@@ -91,7 +91,7 @@ class ExpertInput(ToolInput):
 
 
 class PlacedBox(BaseModel):
-    """A box (x0, y0, x1, y1) in the answer: in fractions of the model's input and image pixels."""
+    """A box (x0, y0, x1, y1), as fractions of the model's input and in pixels of the image."""
 
     number: int
     label: str
@@ -181,7 +181,10 @@ class ChestXRayExpert:
 
 @cache
 def tasks() -> dict[str, dict[str, Any]]:
-    """Return CheXagent-2's trained prompts by task: "text", and "images", the possible counts."""
+    """Return the prompts that CheXagent-2 was trained on, by task.
+
+    Each is {"text": prompt, "images": list of the possible numbers of images}.
+    """
     path = resources_dir() / "prompts" / "chexagent_tasks.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 

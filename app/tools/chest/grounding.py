@@ -112,7 +112,7 @@ class XRayPhraseGrounding:
     spec = SPEC
 
     def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
-        """Locate the phrase in `args` on its image; see `app.tools.api.Tool.run`."""
+        """Locate the phrase in `args` on its image; for errors see `app.tools.api.Tool.run`."""
         phrase = " ".join(args.phrase.split())
         if not phrase or _MARKS.search(phrase):
             raise ToolRetry("the phrase must be plain words, as a report has them")

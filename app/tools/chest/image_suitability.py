@@ -158,8 +158,8 @@ class PictureJudgement:
             network could not run.
         certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
         why: The objection to the picture, for the user; "" for a frontal film.
-        mirrored: The network's probability, 0..1, that the film is mirrored although it was
-            oriented as its file says.
+        mirrored: The network's probability, 0..1, that the film is mirrored; judged after the flips
+            that the file's orientation calls for (`Hanging`).
     """
 
     view: PictureView

@@ -71,10 +71,9 @@ _PUBLISHED = {
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the network described in a model's folder, with uninitialised parameters.
+    """Return {"": network} for a model's folder, with uninitialised parameters.
 
-    Returns:
-        Prefix of the weights' names in the published file ("") -> module.
+    "" is the prefix of the weights' names in the published file: they have none.
     """
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
@@ -339,8 +338,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     the maximum number of tokens in the answer; "model" and "device" for `serve`.
 
     Returns:
-        "text", "finished" (False if the answer was cut off), "most", and the keys that `serve`
-        adds.
+        "text", "finished" (False if the answer was cut off), "most", and
+        "device", "dtype" and "notes" of `serve`.
 
     Raises:
         ToolRetry: The question is too long.
@@ -372,7 +371,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that the vision tower in the weights equals CLIP's, which the published program loads.
+    """Check that the vision tower in the weights is CLIP's, which the published program loads.
 
     `payload` and result are as for `installation.self_check`; "file" is CLIP's pytorch_model.bin.
     """
@@ -398,9 +397,9 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the tokenizer and the weights' headers in the folder `payload["weights"]`.
+    """Check the tokenizer and the weights' headers in payload["weights"].
 
-    `models install` runs it. The result is that of `check_weights`, with the number of parameters.
+    Installing and verifying a model call this. The result is {"parameters": their count}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -131,10 +131,7 @@ class Maira:
         )
 
     def embed(self, phrase: str, grey: NDArray[np.uint8], *, grounded: bool = False) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width].
-
-        The image's features are in the place of `<image>`.
-        """
+        """Return the prompt's embeddings [1, tokens, width], those of the image at `<image>`."""
         device = self.language.device
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
@@ -149,7 +146,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return (parsed answer, its tokens, at most `most`, [rows, columns] of the input)."""
+        """Return (parsed answer, its tokens (at most `most`), [rows, columns] of the input)."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
@@ -180,7 +177,7 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return the uninitialised modules that a model's folder describes, by weight name prefix.
+    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -278,10 +275,7 @@ class Published:
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part of an image of `rows` x `columns` pixels that the model sees.
-
-        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
-        """
+        """Return the part of a `rows` x `columns` image that the model sees; see `Maira.seen`."""
         images = getattr(self.processor, "image_processor", None)
         if images is not None and getattr(images, "size", None):
             return visible_part(images, rows, columns)
@@ -312,7 +306,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
         "refused", one sentence for each unusable box; "input_size", the model's input as
         [rows, columns]; "cut", True if the answer was cut off; "engine", `OWN` or `PUBLISHED`; and
-        the keys that `serve` adds.
+        "device", "dtype" and "notes" of `serve`.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload.get("phrase", "")), int(payload["max_new_tokens"])
@@ -358,7 +352,7 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check that a folder's weights fit the network, without loading them (for `models verify`).
+    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

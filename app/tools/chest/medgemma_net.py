@@ -209,7 +209,9 @@ def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check a folder's processor and its weights' headers; return the number of "parameters".
+    """Check the processor and the weights' headers in payload["weights"].
+
+    The result is {"parameters": number of parameters}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -173,7 +173,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         "mask" uint8 [rows, columns]: for a single point the best-scoring of three masks, else the
         network's only one; "scores", the estimated overlap of each of these masks with the true
         structure, 0..1; "chosen", the index of the returned mask; "object", the probability (0..1)
-        that the marks show an object at all; and the keys that `serve` adds.
+        that the marks show an object at all; "model_size", [rows, columns] of the network's input;
+        and "device", "dtype" and "notes" of `serve`.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:
@@ -184,7 +185,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
+    """Load the weights file payload["weights"] as a check; return {"parameters": their number}."""
     net = network(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}
 
@@ -216,9 +217,9 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 def is_ambiguous(payload: dict[str, Any]) -> bool:
     """Return True if the marks are a single point, for which the network draws three masks.
 
-    For a box or several points it draws only one mask (`_use_multimask` in bowang-lab/MedSAM2),
-    because fine-tuning on boxes did not train the other three. If that mask is unstable, the
-    published program and transformers take the best of the three.
+    For a box or several points it draws one mask (`_use_multimask` in bowang-lab/MedSAM2), because
+    fine-tuning on boxes did not train the other three. Only if that mask is unstable, transformers
+    takes the best of the other three, as the published program does.
     """
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 

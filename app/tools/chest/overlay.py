@@ -51,10 +51,10 @@ def draw_boxes(
     boxes: Sequence[tuple[str, tuple[float, float, float, float]]],
     footer: str,
 ) -> NDArray[np.uint8]:
-    """Return a grey image as RGB [rows, columns, 3] with labelled boxes and a footer drawn in.
+    """Return a grey image as RGB [rows, columns, 3] with boxes, a legend and a footer drawn in.
 
-    Corners are (x0, y0, x1, y1); pixel centres are integers. Boxes with the same label share a
-    letter and colour.
+    `boxes` are pairs (label, (x0, y0, x1, y1)); pixel centres are integers. Each label has a colour
+    and a letter, which is drawn in its boxes and explained in the legend.
     """
     picture = Image.fromarray(np.repeat(grey[..., None], 3, axis=2))
     pen = ImageDraw.Draw(picture, "RGBA")

@@ -60,8 +60,8 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
     """Return the image centred in a black square of the network's size.
 
     Returns:
-        float32 [1, 1, 512, 512] in [-1024, 1024], and (top, left) of the image in the square, in
-        pixels of the image.
+        float32 [1, 1, 512, 512] in [-1024, 1024], and the (top, left) corner of the image in the
+        square before it was resampled, in pixels.
     """
     grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
     rows, columns = pixels.shape
@@ -99,7 +99,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the
-        mask, 0 if it is empty; "model_size" [rows, columns]; and the keys that `serve` adds.
+        mask, 0 if it is empty; "model_size", [rows, columns] of the input; and
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def ready(path: Path, doing: Work) -> OfflinePSPNet:
@@ -131,6 +132,6 @@ def _segment(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Load the file payload["weights"] for `models install`; return its number of "parameters"."""
+    """Load the weights file payload["weights"] as a check; return {"parameters": their number}."""
     net = load(Path(payload["weights"]))
     return {"parameters": sum(p.numel() for p in net.parameters())}

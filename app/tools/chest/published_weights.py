@@ -163,7 +163,7 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the weights in the folder payload["weights"]; return the number of "parameters".
+    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
 
     Names and shapes in the files' headers are compared with those of the modules that `build`
     returns. `rename` is as for `fill_parameters`.

@@ -78,7 +78,7 @@ def answer_question(
     warnings: Sequence[str],
     context: ToolContext,
 ) -> ToolResult:
-    """Ask a model a question and return a tool result with its answer, origin and warnings.
+    """Ask a model a question and return its answer, with warnings, as a tool result.
 
     Args:
         entry: The model's entry function in the model process.

@@ -86,7 +86,7 @@ class ChestXRayReportGenerator:
     spec = SPEC
 
     def run(self, args: ReportInput, context: ToolContext) -> ToolResult:
-        """Draft both sections for the image in `args`; see `app.tools.api.Tool.run`."""
+        """Draft both sections for the image in `args`; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, needs=(*SECTIONS.values(), BETTER))

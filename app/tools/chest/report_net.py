@@ -71,7 +71,7 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "text"; "finished", False if the text was cut off; "most", the maximum number of tokens; and
-        the keys that `serve` adds.
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def work(section: Section, doing: Work) -> dict[str, Any]:
@@ -88,6 +88,6 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load the model in payload["weights"] for `models install`; return its "parameters" count."""
+    """Load the model in payload["weights"] as a check; return {"parameters": their number}."""
     section = load(Path(payload["weights"]), cpu_work())
     return {"parameters": sum(p.numel() for p in section.model.parameters())}

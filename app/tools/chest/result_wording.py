@@ -171,8 +171,9 @@ def phrase_to_locate(
 ) -> Callable[[Data, Data], Mapping[str, str] | None]:
     """Return a function that makes a locating tool's arguments from the classifier's result.
 
-    Of the labels that were asked for (if none, of those above the operating point), it puts the one
-    with the highest score into `argument`, and adds `others`; it returns None if there is no label.
+    `argument` gets a phrase for the label with the highest score of those that were asked for; if
+    none were, of those above the operating point. `others` are further arguments. If there is no
+    such label, the function returns None.
     """
 
     def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:

@@ -57,8 +57,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "pixels" uint8 [height, width, 3]; "cut", the end of the prompt if it was too long for the
-        model, otherwise ""; "refused", True if the safety checker blacked the image out; and the
-        keys that `serve` adds.
+        model, otherwise ""; "refused", True if the safety checker blacked the image out; and
+        "device", "dtype" and "notes" of `serve`.
     """
 
     def work(pipeline: Any, doing: Work) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Raise `ToolFailed` if a folder's index is not that of a usual Stable Diffusion pipeline."""
+    """Raise `ToolFailed` if model_index.json is invalid or names unusual classes or packages."""
     _check_index(Path(payload["weights"]))
     return {}
 

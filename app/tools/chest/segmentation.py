@@ -88,7 +88,7 @@ class ChestXRaySegmentation:
     spec = SPEC
 
     def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
-        """Outline the structures that `args` names; see `app.tools.api.Tool.run`."""
+        """Outline the structures that `args` names; for errors see `app.tools.api.Tool.run`."""
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)

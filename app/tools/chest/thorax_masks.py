@@ -371,10 +371,10 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return disjoint masks of `shape` from margins [n, h, w] that are enlarged and then cut at 0.
+    """Return disjoint masks of `shape` from `clean_margins`' margins, enlarged and then cut at 0.
 
-    See `clean_margins`. Cutting after enlarging gives smooth edges. Only the part around each
-    structure is enlarged, which saves most of the time on a large film.
+    Cutting after enlarging gives smooth edges. Only the part around each structure is enlarged,
+    which saves most of the time on a large film.
     """
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []

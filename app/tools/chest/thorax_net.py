@@ -1,8 +1,9 @@
 """The embedded chest segmentation: right lung, left lung and heart on frontal radiographs.
 
 Imported only in the model process, since it imports torch. The network runs on the whole image,
-then on the rotated thorax. It was trained on synthetic radiographs (``training/thorax``);
-``resources/models/thorax-net/CARD.md`` describes its limits. Not for diagnosis.
+then on the thorax alone, upright and rotated. It was trained on synthetic radiographs
+(``training/thorax``); ``resources/models/thorax-net/CARD.md`` describes its limits. Not for
+diagnosis.
 
 Image tensors are [n, 1, rows, columns] in 0..1, bright = dense; class probabilities are [4, rows,
 columns]: background, right lung, left lung, heart.
@@ -126,7 +127,7 @@ class NetworkOutput:
 
     Attributes:
         classes: Probabilities [4, 128, 128] of background, right lung, left lung and heart.
-        views: Probabilities [4] of the views.
+        views: Probabilities [4] of frontal, lateral, other and inverted.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
 
@@ -156,17 +157,16 @@ def evaluate(net: ThoraxNet, batch: torch.Tensor) -> list[NetworkOutput]:
 
 @dataclass(frozen=True)
 class ViewEstimate:
-    """The view classifier's result for an image, judged together with its negative.
+    """The view of an image, estimated from both the image and its negative.
 
     Attributes:
-        view: The view shown by the image or its negative, whichever looks more like a film.
-        inverted: True if the negative looks more like a film.
-        frontal: Probability of a frontal film: of an inverted one if `inverted`, else of a normal
-            one.
+        view: "frontal", "lateral" or "unknown": that of the image or its negative, whichever looks
+            more like a frontal film.
+        inverted: True if the negative looks more like one.
+        frontal: Probability that the image is a frontal film, inverted or not as `inverted` says.
         lateral: Probability of a lateral film, averaged over the image and its negative.
         other: Probability of any other picture, averaged over the image and its negative.
-        mirrored: `NetworkOutput.mirrored` of the image or its negative, whichever looks more like a
-            film.
+        mirrored: `NetworkOutput.mirrored` of the same one as `view`.
     """
 
     view: View
@@ -178,7 +178,7 @@ class ViewEstimate:
 
 
 def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
-    """Return the view of a letterboxed image [1, 1, 256, 256], judged with its negative."""
+    """Return the view of a letterboxed image [1, 1, 256, 256], from the image and its negative."""
     batch = standardise(torch.cat([box, 1 - box])).contiguous(memory_format=torch.channels_last)
     views, mirrored = net.classify_view(batch)
     upright, negative = views.softmax(1)
@@ -197,11 +197,11 @@ def estimate_view(net: ThoraxNet, box: torch.Tensor) -> ViewEstimate:
 
 
 def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEstimate | None:
-    """Return the view of an image's mirror image, or None if that does not look frontal.
+    """Return the view of an image flipped left to right, or None if it is not clearly frontal.
 
-    It recognises mirrored films: with the heart on the wrong side, a frontal film looks unusual. A
-    lateral film looks lateral from either side. `box` is the letterboxed image [1, 1, 256, 256],
-    `mirrored` the probability that it is mirrored; if that is low, the result is None.
+    This recognises films that are shown mirrored: they may not look frontal, since the heart is on
+    the wrong side. `box` is the letterboxed image [1, 1, 256, 256], `mirrored` the probability that
+    it is shown mirrored; if that is low, the result is None.
     """
     if mirrored < _MIRRORED:
         return None
@@ -329,7 +329,7 @@ class ThoraxSegmentation:
             without overlaps; right and left are the patient's. The lungs exclude the part behind
             the heart. Empty if the image is refused.
         confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
-        inverted: True if the image was inverted (bright air) before segmentation.
+        inverted: True if air is bright in the image; its negative was then segmented.
         view: The image's estimated view.
         warnings: Sentences on what makes the masks less reliable.
         refused: The reason why there are no masks, or None.
@@ -491,7 +491,7 @@ def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify the view of an image; `payload` is as for `entry`.
 
     Returns:
-        The attributes of `PictureView`, and the keys that `serve` adds.
+        The attributes of `PictureView`, and "device", "dtype" and "notes" of `serve`.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
@@ -507,7 +507,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Returns:
         "masks" (name -> uint8 0/1 [rows, columns]), "confidence", "inverted", "view", "warnings",
-        "refused" and "spread" as in `ThoraxSegmentation`, and the keys that `serve` adds.
+        "refused" and "spread" as in `ThoraxSegmentation`; "device", "dtype", "notes" of `serve`.
 
     Raises:
         ValueError: The pixels have an unsupported type or shape.

@@ -76,7 +76,7 @@ class DicomProcessor:
     spec = SPEC
 
     def run(self, args: DicomProcessorInput, context: ToolContext) -> ToolResult:
-        """Convert the image in `args` to a PNG; see `app.tools.api.Tool.run`."""
+        """Convert the image in `args` to a PNG; for errors see `app.tools.api.Tool.run`."""
         asked = _asked_window(args)
         context.progress(0.1, "Decoding")
         snapshot = context.images.resolve(args.dicom_path)

@@ -118,7 +118,7 @@ class ImageVisualizer:
     spec = SPEC
 
     def run(self, args: ImageVisualizerInput, context: ToolContext) -> ToolResult:
-        """Return the image as an artifact to show; see `app.tools.api.Tool.run`."""
+        """Return the image as an artifact to show; for errors see `app.tools.api.Tool.run`."""
         figsize = _figsize(args.figsize)
         cmap = args.cmap or "rgb"
         try:

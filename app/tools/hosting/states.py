@@ -181,7 +181,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """Count one more call that waits for `model` during the `with` block; not if it is ""."""
+        """In the `with` block, count one more call that waits for `model`; none if that is ""."""
         if not model:
             yield
             return

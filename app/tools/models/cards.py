@@ -71,7 +71,7 @@ class SelfCheck:
 
     Attributes:
         entry: "module:function" that compares in the model process; see `installation.self_check`.
-        file: A file that the comparison needs; it lies beside the models.
+        file: A file that the comparison needs, in the folder "self-check" of the models folder.
         fetched: Whether that file is downloaded with the model.
         expected: The published figures by name.
         tolerance: The largest difference from the published figures that passes.
@@ -113,7 +113,8 @@ class ModelCard:
         check: "module:function" that loads the model's files in the model process to check them.
         published_bytes: Total size of the published files; 0 if the sizes in `files` are used.
         sources: Where the licence, the revision and the size (`SOURCED`) were read: a sentence that
-            begins with "Here: ", "Second hand: " or "None: " (there is none, or it is not known).
+            begins with "Here: " (in the original), "Second hand: " (in a copy or another project)
+            or "None: " (there is none, or it is not known).
         self_check: The comparison to make once the model is installed; None for none.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
             file's digest is in the `card.json` beside it, which training writes.

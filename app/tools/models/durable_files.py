@@ -97,7 +97,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """The error for files that could do harm, if only by mistake; nothing was written."""
+    """The error for files that are refused because they might do harm; nothing was written."""
 
 
 def is_sha256(text: str) -> bool:

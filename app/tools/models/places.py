@@ -30,7 +30,7 @@ _LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ModelPaths:
     """The folders and files of one model on the disk, which need not exist.
 
     Attributes:
@@ -95,8 +95,8 @@ class Place:
         """Return the files that would be loaded with the model but are not in its record.
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
-        results as much as its weights do. Programs are left out: see `code_permission`. Without a
-        record, the result is empty.
+        results as much as its weights do. Programs, which `code_permission` checks, are left out.
+        Without a record, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()
@@ -184,8 +184,8 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
     return taken, [name for name in names if name not in set(taken)]
 
 
-def code_permission(place: Place, record: Record | None) -> str:
-    """Return the permission to run the programs (`ModelStatus.code`), reading each again."""
+def code_permission(place: ModelPaths, record: Record | None) -> str:
+    """Return the permission to run a model's programs (`ModelStatus.code`), after reading each."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)

@@ -1,8 +1,8 @@
 """The record of an installation: the exact files, and what the user agreed to.
 
 It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
-model of one file. Digests of large files are also stored in the cache folder. This saves minutes
-but protects nothing: a program that can set a file's time can also write that cache.
+model of one file. Digests of large files are also stored in the cache folder, which saves minutes.
+That cache is no protection: a program that can forge a file's time can write the cache as well.
 """
 
 from __future__ import annotations

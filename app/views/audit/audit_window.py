@@ -1,4 +1,4 @@
-"""The audit window, which filters, verifies and saves the audit log; and a recorder of copies."""
+"""The audit window, which filters, verifies and saves the log; and a recorder of clipboard use."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ class AuditTableModel(RowModel):
         self._problems: dict[tuple[int, int], str] = {}
 
     def mark_problems(self, problems: dict[tuple[int, int], str]) -> None:
-        """Mark damaged rows; `problems` maps (number of log file, line from 1) to the reason."""
+        """Mark damaged rows; `problems` maps (log file's number, line from 1) to the reason."""
         self._problems = problems
         if self.rows:
             last = self.index(len(self.rows) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
     def find(self, segment: int, line: int) -> int:
-        """Return the row that shows line `line` of the log file `segment`, or -1 if none does."""
+        """Return the row of a line (from 1) in the log file number `segment`, or -1 if none."""
         found = (number for number, row in enumerate(self.rows) if row[:2] == (segment, line))
         return next(found, -1)
 
@@ -523,7 +523,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Calls `note` to log that the program copied text or a picture; `note` must return at once."""
+    """Calls `note`, which must not block, when the program fills the clipboard, to log this."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

@@ -235,7 +235,10 @@ class FindingsList(QWidget):
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings as one undoable step; a label's id deletes its whole label volume."""
+        """Delete findings as one undoable step.
+
+        If the first id is that of a label, its label volume is taken off the image instead.
+        """
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids:
@@ -293,7 +296,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading above the findings of one maker; `note` says who made them if no AI did."""
+    """A heading above the findings of one tool, user or file; `note` is set if no AI made them."""
 
     maker: str
     ids: tuple[str, ...]
@@ -304,9 +307,10 @@ class MakerRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """A row that shows one finding; `here` is True if it belongs to the shown image.
+    """A row that shows a finding, or a label of a label volume laid over the image.
 
-    `frame` is its frame in the shown image, from 1 (0: none); `tint`, a label's #rrggbb colour.
+    `here` is True if it is on the shown frame. `frame` is where the shown image has it, from 1; 0
+    on another image or for a label. `tint` is a label's colour (#rrggbb), "" for a finding.
     """
 
     annotation: Annotation

@@ -164,7 +164,7 @@ class StudyList(QWidget):
         return row.first if isinstance(row, SeriesRow) else None
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further down, if any; skips series drawn over other images."""
+        """Show the series `steps` further down (negative: up); skip those drawn over images."""
         model = self.model
         places = [
             number

@@ -100,7 +100,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """The description, or body part and view, or number; and the part of a split series."""
+        """The description, else body part and view, else number; then the part if it was split."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -116,7 +116,7 @@ class SeriesRow:
 
     @cached_property
     def detail(self) -> str:
-        """Modality and number of images, after a mark if the images are synthetic."""
+        """Modality and number of images, after "SYNTHETIC, no patient" if a model made them."""
         modality = wording.one_line(self.series.modality)
         made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)

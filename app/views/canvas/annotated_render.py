@@ -53,11 +53,11 @@ def render_annotated(
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
     state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
-    """Return an image drawn with layers, corner text and side letters as on the canvas.
+    """Return a frame drawn with layers, corner text and side letters as on the canvas.
 
-    Creates a Qt application if there is none. Each of `layers` comes with its shapes on this frame.
-    The corner text names `state`, the presentation state that was applied, and describes
-    `instance`, `frame_index` and `series`.
+    Creates a Qt application if there is none. Without `window`, the image's own is used. `turn` has
+    the flips and rotation. `layers` are pairs: a layer, its shapes on this frame. The corner text
+    names `state`, the applied presentation state, and tells of `instance` and `series`.
 
     Returns:
         uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels

@@ -186,7 +186,7 @@ class AnnotationLayer(QObject):
     # Labels, selection and hover
 
     def move_label(self, finding_id: str, offset: QPointF) -> None:
-        """Move a finding's label; `offset` is from its anchor to its centre (px of the view)."""
+        """Put the centre of a finding's label `offset` (px of the view) from its anchor point."""
         self._offsets[finding_id] = offset
         self.changed.emit()
 
@@ -240,7 +240,7 @@ class AnnotationLayer(QObject):
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """Return the label chips of visible findings: highlighted first, then those of lines."""
+        """Return visible findings' labels: the highlighted, then points, lines, boxes, others."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape, style = item.outline, item.style

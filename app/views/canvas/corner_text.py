@@ -28,7 +28,7 @@ _ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pixel under the cursor: column x, row y, value as text, and position in the patient."""
+    """The pixel under the cursor: column x, row y, and as text its value and patient position."""
 
     x: int
     y: int
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """The texts in an image's corners, top line first; warnings and `mark` (flips) are coloured."""
+    """Lines for the corners of an image; `mark` names presentation state, flips and rotation."""
 
     top_left: Lines = ()
     top_right: Lines = ()
@@ -67,12 +67,13 @@ class Shown:
         position: (position from 0, count) of the instance in its series.
         window: The window or VOI LUT that is applied; None for colour.
         inverted: Whether the user has exchanged black and white.
+        turn: The flips and rotation on the screen.
         makers: Titles of the tools that made the visible findings; drawings by hand have none.
         zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
         place: The pixel under the cursor, or None.
         presentation: The applied presentation state as text; see `presentation_text`.
         rate: Frames per second of a running cine; 0 if none is running.
-        rejection: Why the image was withdrawn, or "".
+        rejection: Why a key object selection withdraws the image, or "".
         link: How scrolling is linked to that of other viewports, or "".
     """
 
@@ -210,7 +211,7 @@ def presentation_text(
     """Return a line that names the chosen presentation state; "" if there is none.
 
     `applies` is whether the state affects this frame; `changed`, whether the user has changed
-    window, inversion, flip or rotation since then.
+    window, inversion, flip or rotation since it was applied.
     """
     if state is None:
         return ""
@@ -238,7 +239,7 @@ def display_lines(shown: Shown) -> Lines:
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:
-    """Return the lines at the bottom right: notes about the frame, e.g. its spacing."""
+    """Return the lines at the bottom right: lossy compression, notes, calibration, spacing."""
     spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),

@@ -22,7 +22,7 @@ _BRUSHES = (0.5, 200.0)  # least and largest radius
 
 
 class DrawingTool(QObject):
-    """Lets the user draw on the canvas; `tool` is a key of `drawing.POINTS`, or "" for no tool.
+    """Lets the user draw on the canvas; `tool` is a key of `drawing.POINTS`, `BRUSH`, or "" (none).
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
@@ -72,7 +72,7 @@ class DrawingTool(QObject):
         return bool(self._points) or self._held is not None or self._stroke is not None
 
     def resize_brush(self, steps: float) -> None:
-        """Make the brush larger by `steps`, or smaller if they are negative."""
+        """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
         low, high = _BRUSHES
         self.radius = min(max(self.radius * _BRUSH_STEP**steps, low), high)
 
@@ -89,7 +89,10 @@ class DrawingTool(QObject):
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a left press at a widget position (px); return whether the tool uses it."""
+        """Handle a left press at a widget position (px); return whether the tool uses it.
+
+        With `erase`, the brush removes pixels from the mask instead of adding them.
+        """
         frame = self._frame()
         if frame is None:
             return False

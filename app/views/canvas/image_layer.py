@@ -2,7 +2,7 @@
 
 pyqtgraph's ImageItem samples the full image at every paint. A radiograph shown at a third of its
 size would alias (fine lines shimmer or vanish), so smaller copies are averaged off the GUI thread,
-and the nearest larger copy is drawn. A `Patch` is the visible part of a copy. Buffers are never
+and the nearest larger copy is drawn. A `Patch` is a part of a copy, or all of it. Buffers are never
 written to after they have been handed over.
 """
 
@@ -58,14 +58,14 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The visible part of an image: `area` in image pixels, and the level to draw."""
+    """The visible part of an image: `area` in image pixels, and the `Patch.level` to draw."""
 
     level: int
     area: Area
 
 
 def level_of(zoom: float, levels: int) -> int:
-    """Return the most reduced level, of `levels`, that is still sharp at a zoom.
+    """Return the most reduced of `levels` levels (0 is full size) that is still sharp at a zoom.
 
     It has a pixel for every screen pixel if any level has. `zoom` is in physical screen pixels per
     image pixel, along the pixel's larger side.
@@ -77,7 +77,7 @@ def level_of(zoom: float, levels: int) -> int:
 
 
 def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
-    """Convert an image area to pixels at a level, clipped to the level's shape (rows, columns)."""
+    """Convert an image area to pixels of a `Patch.level`, clipped to `shape` (rows, columns)."""
     size = 2**level
     left, top, right, bottom = area
     left, top = max(left // size, 0), max(top // size, 0)

@@ -104,7 +104,7 @@ class ImageView(pg.GraphicsView):
     def show_patches(
         self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
     ) -> None:
-        """Show an image of `size` (columns, rows) from its patches; see `ImageLayer.set_patches`.
+        """Show an image of `size` (columns, rows) from patches, as `ImageLayer.set_patches` does.
 
         `aspect` is the height of a pixel divided by its width. With `refit`, the image is fitted to
         the view even if the user has zoomed.
@@ -150,7 +150,7 @@ class ImageView(pg.GraphicsView):
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
-        """Logical screen px per image pixel, as (along rows, along columns)."""
+        """Logical screen px per image pixel, along the image's (x, y) axes."""
         across, down = self._screen_scale()
         return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
@@ -170,7 +170,7 @@ class ImageView(pg.GraphicsView):
         self.view_changed.emit()
 
     def view_of(self) -> View | None:
-        """Return the visible part of the image and the level to draw; None if there is no image."""
+        """Return the visible part of the image and the `Patch.level` to draw; None if no image."""
         columns, rows = self.image_size
         if not columns or not rows:
             return None
@@ -214,12 +214,12 @@ class ImageView(pg.GraphicsView):
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:
-        """Set the zoom (see `zoom`); image point `at`, by default the centre, stays in place."""
+        """Set the zoom (see `zoom`); image point `at` (default: view's centre) stays in place."""
         if self.zoom > 0:
             self.zoom_by(zoom / self.zoom, at)
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom in (factor above 1) or out; image point `at` (default: centre) stays in place."""
+        """Zoom by a factor (above 1: in); image point `at` (default: view's centre) stays put."""
         columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return

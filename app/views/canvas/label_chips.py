@@ -33,7 +33,7 @@ class Chip:
 
     Attributes:
         strong: Whether the finding is selected or under the mouse.
-        keep_off: A path (px of the view) that chips should not cover; such a chip is small.
+        keep_off: A line (px of the view) that no chip should cover; makes this chip small.
         other_end: Where to place the chip when the anchor is out of view.
         offset: From the anchor to the centre of a chip that the user has moved, or None.
     """
@@ -64,7 +64,7 @@ class PlacedChip:
 def chip_of(
     finding: Finding, shape: Shape, to_view: QTransform, color: str, strong: bool = False
 ) -> Chip:
-    """Return a finding's chip, perhaps without text; `to_view` maps `shape` to px of the view."""
+    """Return a finding's chip; its text is "" if it has none. `to_view` maps `shape` to view px."""
     text = wording.chip_text(finding)
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
         return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
@@ -79,9 +79,10 @@ def chip_font() -> QFont:
 
 
 def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> list[PlacedChip]:
-    """Place each chip whose anchor is in `area` (px), without overlaps if there is enough room.
+    """Place each chip whose anchor or other end is in `area` (px), without overlaps if possible.
 
-    Chips are placed in order: pass the most important first. `taken` are rectangles of other text.
+    Pass the most important chips first; those that the user has moved are placed before all others.
+    `taken` are rectangles of other text.
     """
     metrics = QFontMetricsF(chip_font())
     used = list(taken)

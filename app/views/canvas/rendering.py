@@ -1,8 +1,8 @@
 """Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
-While the user drags the window, the VOI window is applied only to the visible part, at the drawn
-size, and to the smallest copy, so that panning never shows an older window. Once the drag rests,
-the surroundings follow as far as memory allows; panning or zooming beyond them makes a new request.
+While the user drags the window, it is applied only to the visible part, at the drawn size, and to a
+small copy of the whole image, so that panning never shows an older window. Once the drag rests, the
+surroundings follow as far as memory allows; panning or zooming beyond them makes a new request.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Job:
 
     Attributes:
         presentation: The chosen presentation state, or None.
-        presented: How the presentation state presents this frame, or None.
+        presented: The state's display settings for this frame; None if it has none.
         view: The visible part; None if it is unknown because the image is not on the screen yet.
         rest: Whether to render the surroundings of the view too.
         before: An earlier picture of this frame; its patches are reused if its display is the same.
@@ -144,7 +144,7 @@ class Renderer:
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
-        """Forget the waiting job, the rendering of surroundings and all cached values."""
+        """Forget the waiting job, the surroundings still to render, and the cached image data."""
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None

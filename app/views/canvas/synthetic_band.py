@@ -31,7 +31,7 @@ def text(model: str) -> str:
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """Return the part of `area` below the synthetic-image band; all of it if `model` is ""."""
+    """Return `area` without the band that `draw` paints at its top; all of it if `model` is ""."""
     return area.adjusted(0, HEIGHT * size, 0, 0) if model else area
 
 

@@ -52,7 +52,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    If the list of tools would cover much of the image, a short warning replaces it.
+    If the tools in `Corners.warning` would cover much of the image, a short text replaces them.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -159,7 +159,7 @@ def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -
 
 
 def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
-    """Draw the side letters at the middles of the edges of `area` (px)."""
+    """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
     font = ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
     painter.setFont(font)
     ink = QColor(THEME.overlay_text)
@@ -256,7 +256,7 @@ class Overlay(QWidget):
             self._wait.start()
 
     def catch_up(self) -> None:
-        """Repaint any text that was waiting for its picture."""
+        """Repaint now what `set_corners` with `soon` has left waiting for the picture."""
         self._wait.stop()
         self.update(self._stale)
         self._stale = QRegion()

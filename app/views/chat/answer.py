@@ -152,7 +152,7 @@ class _Position:
 
 
 class AnswerStream:
-    """Writes a run's streamed text and reasoning into views, one of each per turn of the model."""
+    """Writes a run's streamed text and reasoning into views, one of each per model response."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class AnswerStream:
         del self.thoughts[mark.thoughts :]
 
     def close(self) -> None:
-        """End the model's turn; text of the next turn goes into new views below."""
+        """End a response of the model; text of the next one goes into new views below."""
         if self._thinking is not None:
             self._thinking.finish()
         self.open = self._thinking = None
@@ -242,7 +242,7 @@ class AnswerStream:
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
         """End the run: show the answer if it was not streamed; link findings and results in it.
 
-        `unknown` are numbers cited in the run's texts for which there is no result.
+        `unknown` are the numbers in citations like "[3]" that no tool result has.
         """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:

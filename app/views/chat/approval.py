@@ -76,7 +76,7 @@ class RequestCard(QFrame):
         """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the outcome and close the question; `scope` is "once" or "session"."""
+        """Show the answer; `scope` is "once", or "session" for the whole conversation."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -179,7 +179,7 @@ class GuardedCard(RequestCard):
     ) -> None:
         """Add a hint and the answers; the buttons `yes` wait until the question was seen."""
         self._waits = label(_WAITS, "faint", wrap=True)
-        self._yes = yes
+        self._yes_buttons = yes
         for button in yes:
             button.setEnabled(False)
         layout.addLayout(column(self._waits, *parts))
@@ -196,7 +196,7 @@ class GuardedCard(RequestCard):
         if self._unseen:
             self._arming.start()
             return
-        for button in self._yes:
+        for button in self._yes_buttons:
             button.setEnabled(True)
 
 

@@ -150,7 +150,7 @@ class Composer(QFrame):
     def set_busy(self, busy: bool, stopping: str) -> None:
         """Set whether a run is in progress, during which questions are queued and Stop is offered.
 
-        `stopping` is "" if the run is not being stopped, else "after_tool" or "now".
+        `stopping` is "", "now" or "after_tool", as in `AgentThread.stopping`.
         """
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)

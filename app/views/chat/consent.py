@@ -69,11 +69,11 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; call this on a background thread.
 
-    The file's name must be the digest of its bytes. `app.agent.llm.hosted_model` checks the
+    The file's name must be the first digits of its SHA-256. `app.agent.llm.hosted_model` checks the
     same before sending, so the picture that is shown is the picture that is sent.
 
     Raises:
-        FileProblem: The file is missing or has changed.
+        FileProblem: The file is missing or too large, is no PNG file, or has changed.
     """
     wrong = FileProblem("this picture cannot be shown, so it cannot be sent", subject=path.name)
     try:

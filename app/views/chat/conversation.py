@@ -145,7 +145,7 @@ class Conversation(QScrollArea):
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
-        """Show the "Show earlier messages" button if there are `older` runs, else hide it."""
+        """Show or hide the "Show earlier messages" button."""
         self._older.setVisible(older)
 
     def to_end(self) -> None:

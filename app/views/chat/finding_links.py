@@ -107,12 +107,12 @@ class FindingLinks:
         self._texts.add(text)
 
     def existing(self, targets: Mapping[str, str]) -> dict[str, str]:
-        """Return the targets (label to finding id) that exist or have been replaced by others."""
+        """Return the items (label: id) whose finding exists, or was replaced by a new run's."""
         there = self._workspace.annotations.get
         return {label: key for label, key in targets.items() if there(self._current(key))}
 
     def outdated(self, finding_ids: Iterable[str]) -> str:
-        """Return a warning that names the findings whose outline was changed; "" if none was."""
+        """Return a warning that names findings whose outline was changed by hand; "" if none."""
         there = (self._workspace.annotations.get(self._current(key)) for key in finding_ids)
         labels = [
             wording.one_line(item.finding.label)
@@ -136,8 +136,9 @@ class FindingLinks:
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
         """Return a map from labels to ids of the findings to which a run's text may link.
 
-        These are the run's own `findings`, and older ones on the same images or on the image with
-        SOP Instance UID `shown`, which the question was about; others may be another patient's.
+        These are the run's own `findings`, and older ones by tools on the same images or on the
+        image with SOP Instance UID `shown`, which the question was about. Findings on other images
+        are left out, since they may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}

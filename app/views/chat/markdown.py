@@ -70,12 +70,12 @@ class Span:
 
 
 class Linker:
-    """Splits a line into spans; turns labels of findings and numbers of results into links.
+    """Splits a line into spans; turns labels of findings and citations like "[3]" into links.
 
     Args:
         targets: Maps labels to the ids of findings.
-        results: Maps the number of a result to its description.
-        unknown: Cited numbers for which there is no result; they are marked as such.
+        results: Maps the number of a tool result to its description.
+        unknown: Cited numbers for which there is no result; they are shown as unknown.
     """
 
     def __init__(

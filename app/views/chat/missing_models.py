@@ -13,7 +13,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the names of models that texts in `value` report as not installed or not accepted."""
+    """Return the models named in commands "models get" or "models accept" in texts of `value`."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 

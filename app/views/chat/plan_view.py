@@ -1,4 +1,4 @@
-"""The plan of a run as a live checklist, with the changes that rules made to it."""
+"""The plan of a run as a live checklist, with the changes that the tool packs' rules made to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ENFORCED = "enforced"
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the checklist: a step with its state `word`, a change by a rule, or the goal."""
+    """A checklist line: a step with its state (`word`), a rule's change, or the unreached goal."""
 
     title: str
     details: str = ""  # reasons, verdict, who planned it

@@ -78,7 +78,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show the bar with `stopping` or, if that is "", with `text`; hide it if both are "".
+        """Show the attribute `stopping` or, if that is "", `text`; hide the bar if both are "".
 
         `passing` means that the text is shown only until the run's next event.
         """
@@ -168,7 +168,7 @@ class RunView(QWidget):
                 card.tick()
 
     def stopping(self, how: str) -> None:
-        """Show that the run is being stopped: `how` is "now" or "after_tool"."""
+        """Show that the run stops: `how` is "now", or "after_tool" once its tool calls end."""
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]

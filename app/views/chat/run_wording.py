@@ -34,7 +34,7 @@ def model_title(model: str) -> str:
 
 
 def effect(name: str) -> str:
-    """Return a sentence that explains a tool's effect, a value of `app.tools.api.Approval`."""
+    """Return a sentence on what a tool may do, given an `Approval` value such as "write"."""
     return _EFFECTS.get(name, one_line(name, 80))
 
 

@@ -45,7 +45,7 @@ _WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedThread:
-    """A thread that was opened, with its recorded runs and a `draft` for the question field."""
+    """An opened thread, its recorded runs, a `draft` question, and whether it is a new branch."""
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])

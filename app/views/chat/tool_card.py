@@ -51,7 +51,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """Callbacks and helpers that the chat dock gives to the views of runs and to their cards."""
+    """Objects and callbacks, e.g. to open a picture, that the dock gives to run views and cards."""
 
     links: FindingLinks
     background: Background
@@ -106,7 +106,7 @@ class ToolCard(QFrame):
         return self.status == "running"
 
     def update_links(self) -> None:
-        """Show a warning if an outline that the result describes has been changed since."""
+        """Show a warning if an outline was changed by hand, so that the result is outdated."""
         if isValid(self):
             text = self._tools.links.outdated(item.id for item in self.findings)
             self.outdated.setText(text)
@@ -161,7 +161,7 @@ class ToolCard(QFrame):
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:
-        """Hide the summary, and warnings that `answer` repeats, so that each is read once."""
+        """Move the summary to a closed section, and hide warnings that `answer` repeats."""
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()

@@ -1,4 +1,4 @@
-"""The pages shown in place of the image: a report with search and key images, or a note."""
+"""The pages shown in place of the image: a report, or why an object cannot be displayed."""
 
 from __future__ import annotations
 
@@ -469,7 +469,7 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
 
 class DocumentStack(QStackedWidget):
-    """Shows the page that suits the object in the viewport: the canvas, a report or a note.
+    """Shows the page that suits the object in the viewport: canvas, `ReportPage` or `NotePage`.
 
     `canvas` is the page for objects with frames, also shown when there is no object.
     """
@@ -571,7 +571,7 @@ class KeyImages:
         self._learnt: dict[str, tuple[ImageLink, ...]] = {}
 
     def learn(self, instance: Instance, report: Report) -> None:
-        """Store the key images and frames that `report`, of a key object selection, names."""
+        """Store the images named in `report`, read from key object selection `instance`."""
         self._learnt[instance.sop_instance_uid] = key_images(report)
 
     @property

@@ -359,7 +359,7 @@ def _format(pixels: int, ink: str, weight: QFont.Weight = QFont.Weight.Normal) -
 
 
 def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
-    """Return the text to show for a link: the image's series and number if the image is open."""
+    """Return a link's text: series and number of the image, or that the image is not open."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
         return LinkName("an image that is not open", "", False)
@@ -412,13 +412,9 @@ def report_picture_offscreen(
 ) -> NDArray[np.uint8]:
     """Return a picture of a report as the window shows it, as uint8 [rows, columns, 3] RGB.
 
-    It has two pixels per logical pixel; the picture of a long report is cut off at the end.
-
-    Args:
-        report: The report.
-        opened: The open studies; images in them are named and linked.
-        thumbnail: Returns a small picture of an instance; may block.
-        pictures: Whether to show key images.
+    It has two pixels per logical pixel; the picture of a long report is cut off at the end. Images
+    in the open studies, `opened`, are named and linked. With `pictures`, key images are shown;
+    `thumbnail` returns a small picture of an instance, and may block.
     """
     if needs_offscreen():
         use_offscreen()

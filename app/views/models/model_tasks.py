@@ -36,7 +36,7 @@ AuditNote = Callable[..., object]
 
 
 class Host(ModelHost, Protocol):
-    """The part of the model host that the models window uses; see `ProcessHost`."""
+    """The part of `ProcessHost`, which runs the models, that the models window uses."""
 
     def states(self) -> Mapping[str, ModelState]: ...
 
@@ -54,7 +54,7 @@ ColouredText = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task: new statuses, the model to select, and whether to reread the folder."""
+    """A task's result: changed statuses, model to select or "", whether to reread the folder."""
 
     statuses: Statuses = ()
     chosen: str = ""
@@ -232,7 +232,7 @@ class ModelTasks(QObject):
         self._run("Reading", work, then)
 
     def accept(self, name: str, consent: Consent) -> None:
-        """Record that the user accepts an installed model's terms or code."""
+        """Record that the user accepts a model's terms, and whether its programs may run."""
 
         def work(_progress: Progress, _cancel: CancelToken) -> Statuses:
             status = self._store.accept(name, code=consent.code)

@@ -97,7 +97,7 @@ class Form(QGridLayout):
     def add_row(
         self, name: str, field: QWidget, container: QWidget | None = None, *, note: str = ""
     ) -> None:
-        """Add a row with a name, a field (or a `container` that includes the field) and a note."""
+        """Add a row: name, field (or the `container` that it is in), and below it a note."""
         field.setAccessibleName(name)
         title = label(name, "muted")
         title.setBuddy(field)
@@ -242,7 +242,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row: `name`, text `what` and a button that calls `undo`; return the button."""
+        """Add a row; its button `action`, which is returned, calls `undo` and removes the row."""
 
         def undo_and_remove() -> None:
             undo()

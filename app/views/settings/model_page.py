@@ -391,7 +391,7 @@ class ProviderForm(QWidget):
         return self._kept.model_copy(update=entered)
 
     def remember(self, form: ToolForm) -> None:
-        """Keep `form`, in which the entered model calls tools according to a test, for saving."""
+        """Store, for saving, the form of tool calls that a test found best for the model."""
         self._kept = self.fields().tested(form)
 
     def missing(self) -> str:

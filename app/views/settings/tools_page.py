@@ -62,11 +62,11 @@ _NAME = Qt.ItemDataRole.UserRole
 
 
 class ToolsPage(SettingsPage):
-    """The page with the rules for the session, effects and tools, and the user's current answers.
+    """The page with the rules for tools, and with what the user allowed or refused so far.
 
-    The rule for the session and the withdrawal of answers take effect at once, the rest with
-    "Save". `site` are this computer's rules, which apply in addition to the user's own; without
-    `show_models`, the button that opens the models window is left out.
+    The rule for the session and taking back an answer take effect at once, the rules by effect and
+    tool with "Save". `site` are this computer's rules, which apply in addition to the user's own;
+    without `show_models`, the button that opens the models window is left out.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show each tool's rule under `effects` (rules by effect); offer only stricter rules."""
+        """Show each tool's rule, given the rules by what a tool does; offer stricter ones only."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
