@@ -117,7 +117,7 @@ def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance
             continue
         if instance.sop_instance_uid in one.references:
             named.append(one)
-        elif _same_space(one, instance):
+        elif same_space(one, instance):
             near.append(one)
     return named + near
 
@@ -128,7 +128,7 @@ def may_be_same_patient(one: Instance, other: Instance) -> bool:
     return not mine or not its or mine == its
 
 
-def _same_space(one: Instance, other: Instance) -> bool:
+def same_space(one: Instance, other: Instance) -> bool:
     """Return whether two instances share a frame of reference, and study or patient."""
     space = one.get("FrameOfReferenceUID")
     if not space or space != other.get("FrameOfReferenceUID"):

@@ -124,11 +124,18 @@ class FileOpening(QObject):
         Only soon after the start and while the user has changed nothing: an image must not jump.
         """
         viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
-        untouched = viewport.display == Display() and viewport.frame_index == 0
         first = first_to_show(result, images_only=True)
-        if shown is self._own and untouched and first is not None and first != shown:
+        if self.untouched and first is not None and first != shown:
             viewport.show(first)
             self._own = viewport.instance
+
+    @property
+    def untouched(self) -> bool:
+        """Whether an opening chose what is shown, and the user has changed nothing of it."""
+        viewport = self._workspace.viewport
+        shown, layout = viewport.instance, self._workspace.layout
+        same = shown is not None and shown is self._own and viewport.frame_index == 0
+        return same and viewport.display == Display() and len(layout.viewports) == 1
 
     def _finished(self, scan: _Scan) -> bool:
         if scan not in self._running:

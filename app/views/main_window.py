@@ -65,6 +65,7 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.theme import SPACE, THEME, restyle
 from app.views.viewports.linking import ViewportLinks
+from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
@@ -145,6 +146,15 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
+        protocols = None if offscreen and layout_file is None else paths.config_dir() / "hanging"
+        self.hanging = StudyHanging(
+            workspace,
+            self.background,
+            self.notices,
+            protocols,
+            lambda: self.opening.untouched,
+        )
+        self.opening.opened.connect(lambda _result: self.hanging.study_opened())
         self._make_status()
         self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)

@@ -56,7 +56,9 @@ class MainActions:
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
-        self.layout_menu = LayoutMenu(window.viewports, layout, self._action, window)
+        self.layout_menu = LayoutMenu(
+            window.viewports, layout, window.hanging, self._action, window
+        )
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self._fill_menu_bar()
         self.toolbar = self._make_toolbar()

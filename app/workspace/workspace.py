@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,16 +17,31 @@ from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
+from app.workspace.hanging import Arrangement
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
 from app.workspace.layout import Layout, Slot
+from app.workspace.priors import priors_of
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Pane, Panes, Place, Viewport
+from app.workspace.viewport import Display, Pane, Panes, Place, Viewport
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What one viewport shows, and how; `instance` None for nothing.
+
+    Attributes:
+        display: How it is shown; None for as its series was shown last.
+    """
+
+    instance: Instance | None
+    frame_index: int
+    display: Display | None
 
 
 class Workspace:
@@ -145,6 +161,46 @@ class Workspace:
         free.sort(key=lambda series: (places[id(series)] < active, places[id(series)]))
         for viewport, series in zip(added, free, strict=False):
             viewport.show(series.instances[0])
+
+    def priors(self, study: Study) -> list[Study]:
+        """Return the open earlier studies of a study's patient, the latest first."""
+        return priors_of(study, self.studies.all)
+
+    def hang(self, arrangement: Arrangement) -> None:
+        """Show what a hanging protocol chose, as one step that can be undone."""
+        before = self._placed()
+        after = [
+            Placed(
+                one.instance,
+                0,
+                Display(window=one.window, flip_h=one.flip) if one.window or one.flip else None,
+            )
+            for one in arrangement.hung
+        ]
+        slots, active = self.layout.slots, self.layout.viewports.index(self.layout.active)
+        self.commands.push(
+            Command(
+                f"Arrange as {arrangement.protocol.title}",
+                lambda: self._place(arrangement.protocol.slots, after, 0),
+                lambda: self._place(slots, before, active),
+            )
+        )
+
+    def _placed(self) -> list[Placed]:
+        return [Placed(one.instance, one.frame_index, one.display) for one in self.layout.viewports]
+
+    def _place(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
+        """Show images in the viewports of a layout; those that were closed meanwhile are not."""
+        self.layout.arrange(slots)
+        for viewport, one in zip(self.layout.viewports, placed, strict=True):
+            instance = one.instance
+            if instance is not None and self.studies.study_of(self._acquired_of(instance)) is None:
+                instance = None
+            if viewport.instance is not instance or viewport.frame_index != one.frame_index:
+                viewport.show(instance, one.frame_index)
+            if one.display is not None:
+                viewport.set_display(one.display)
+        self.layout.activate(self.layout.viewports[active])
 
     def opened_files(self) -> list[Path]:
         """Return the paths of all open instances; that of a zip member begins with the zip's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from app.imaging.types import (
     Study,
     Window,
 )
+from app.views.canvas.rendering import Job
 from app.views.main_window import MainWindow
 from app.views.viewports.linking import BY_NUMBER, BY_POSITION
 from app.views.viewports.reference_lines import PlaneMarks
@@ -508,7 +509,7 @@ def test_a_change_in_one_viewport_repaints_no_other(desk: Desk):
         renderer = one.canvas._renderer  # what asks for new pixels
         plain = renderer.request
 
-        def counted(job, number=number, plain=plain):
+        def counted(job: Job, number: int = number, plain: Callable[[Job], object] = plain) -> None:
             renders[number] += 1
             plain(job)
 

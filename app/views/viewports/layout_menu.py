@@ -12,8 +12,10 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget, QWidgetAction
 from app.views.layouts import column
 from app.views.theme import SPACE, THEME
 from app.views.viewports.linking import ViewportLinks
+from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.widgets import label
+from app.views.wording import one_line
 from app.workspace.layout import LARGEST, Layout
 
 _CELL = 26  # px
@@ -105,10 +107,16 @@ class LayoutMenu(QMenu):
     """The menu of layouts: the grid picker, named layouts, and actions on the active viewport."""
 
     def __init__(
-        self, area: ViewportArea, layout: Layout, make_action: MakeAction, parent: QWidget
+        self,
+        area: ViewportArea,
+        layout: Layout,
+        hanging: StudyHanging,
+        make_action: MakeAction,
+        parent: QWidget,
     ) -> None:
         super().__init__("Layout", parent)
         self._layout = layout
+        self._hanging = hanging
         self.picker = GridPicker()
         self.picker.chosen.connect(area.show_layout)
         self.picker.chosen.connect(lambda _name: self._close_menus())
@@ -143,8 +151,26 @@ class LayoutMenu(QMenu):
         self.next = make_action("Next viewport", lambda: layout.step(1), "F6")
         self.previous = make_action("Previous viewport", lambda: layout.step(-1), "Shift+F6")
         self.addActions([self.maximise, self.close_one, self.next, self.previous])
+        self.addSeparator()
+        self.protocols = self.addMenu("Hanging protocols")
+        self.protocols.aboutToShow.connect(self._list_protocols)
+        self.arrange = make_action("Arrange by protocol", hanging.arrange, "Ctrl+Alt+A")
+        self.keep = make_action("Keep this layout for studies like this", hanging.keep)
+        self.folder = make_action("Edit my hanging protocols…", hanging.open_folder)
+        self._list_protocols()
         layout.changed.connect(self.refresh)
         self.refresh()
+
+    def _list_protocols(self) -> None:
+        """List the protocols that the shown study can fill."""
+        self.protocols.clear()
+        for one in self._hanging.choices():
+            name = one_line(one.protocol.title).replace("&", "&&")
+            self.protocols.addAction(name, partial(self._hanging.hang, one))
+        if self.protocols.isEmpty():
+            self.protocols.addAction("None for this study").setEnabled(False)
+        self.protocols.addSeparator()
+        self.protocols.addActions([self.arrange, self.keep, self.folder])
 
     def _close_menus(self) -> None:
         self.close()

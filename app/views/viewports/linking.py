@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, Signal
 
-from app.imaging.layers import may_be_same_patient
+from app.imaging.layers import same_space
 from app.imaging.space.planes import XYZ, FramePlane, frame_plane, instance_plane
 from app.imaging.types import Instance
 from app.views.canvas.canvas import Canvas
@@ -269,10 +269,7 @@ def _shown_plane(canvas: Canvas) -> FramePlane | None:
 def _same_space(one: ViewportFrame, other: ViewportFrame) -> bool:
     """Return whether positions in two viewports are those of one patient in one space."""
     a, b = one.viewport.acquired, other.viewport.acquired
-    if a is None or b is None:
-        return False
-    space = a.get("FrameOfReferenceUID")
-    return bool(space) and space == b.get("FrameOfReferenceUID") and may_be_same_patient(a, b)
+    return a is not None and b is not None and same_space(a, b)
 
 
 def _are_parallel(plane: FramePlane, other: ViewportFrame) -> bool:

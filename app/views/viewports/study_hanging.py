@@ -1,0 +1,198 @@
+"""Arranges opened studies by hanging protocols, and keeps layouts of the user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+
+from app.errors import FileProblem
+from app.imaging.types import Study
+from app.views.background import Background
+from app.views.notices import Notices
+from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
+from app.workspace.studies import key_of
+from app.workspace.viewport import REFORMAT, Viewport
+from app.workspace.workspace import Workspace
+
+
+class StudyHanging(QObject):
+    """Arranges studies by the hanging protocol that suits them best.
+
+    Args:
+        folder: Folder with the user's own protocols; None for none.
+        may_arrange: Returns whether an opened study may be arranged: not if the user has begun to
+            work with what is shown.
+    """
+
+    loaded = Signal()
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        background: Background,
+        notices: Notices,
+        folder: Path | None,
+        may_arrange: Callable[[], bool],
+    ) -> None:
+        super().__init__(notices)
+        self._workspace = workspace
+        self._background = background
+        self._notices = notices
+        self._may_arrange = may_arrange
+        self.protocols = Protocols(folder)
+        self._read = False
+        self._arranged: set[str] = set()  # keys of the studies that were arranged by themselves
+
+    def study_opened(self) -> None:
+        """Arrange what was opened, unless the user has begun to work with it."""
+        self._with_protocols(self._arrange_opened)
+
+    def arrange(self) -> None:
+        """Arrange the shown study by the protocol that suits it best, or tell that none does."""
+        self._with_protocols(partial(self._arrange, asked=True))
+
+    def _with_protocols(self, then: Callable[[], object]) -> None:
+        if self._read:
+            then()
+            return
+
+        def read(_none: None) -> None:
+            self._read = True
+            for problem in self.protocols.problems:
+                self._notices.show_error(problem)
+            self.loaded.emit()
+            then()
+
+        self._background.submit(self.protocols.load, read)
+
+    def _arrange_opened(self) -> None:
+        study = self._current()
+        if study is None or not self._may_arrange() or key_of(study) in self._arranged:
+            return
+        self._arrange(asked=False)
+
+    def _arrange(self, *, asked: bool) -> None:
+        study = self._current()
+        if study is None:
+            return
+        found = choose(self.protocols.all, study, self._workspace.priors(study))
+        if found is not None:
+            self._arranged.add(key_of(study))
+            self.hang(found)
+        elif asked:
+            tip = "Arrange the viewports, then choose “Keep this layout for studies like this”."
+            self._notices.show_notice("info", "No hanging protocol is for this study", tip)
+
+    def hang(self, arrangement: Arrangement) -> None:
+        """Show an arrangement, and say which protocol it is of and why."""
+        self._workspace.hang(arrangement)
+        own = "your own layout" if arrangement.protocol.own else "hanging protocol"
+        why = f" ({arrangement.why})" if arrangement.why else ""
+        self._notices.show_notice(
+            "info",
+            f"{arrangement.protocol.title}: {own}{why}",
+            "Ctrl+Z shows the study as before.",
+            action=("Undo", self._workspace.commands.undo),
+        )
+
+    def choices(self) -> list[Arrangement]:
+        """Return the arrangements by all protocols that the shown study can fill."""
+        study = self._current()
+        if study is None:
+            return []
+        priors = self._workspace.priors(study)
+        found = ((one, hang(one, study, priors)) for one in self.protocols.all)
+        return [Arrangement(one, hung, "") for one, hung in found if hung is not None]
+
+    def _current(self) -> Study | None:
+        """Return the latest open study of the shown patient."""
+        shown = self._workspace.acquired
+        study = self._workspace.studies.study_of(shown) if shown is not None else None
+        if study is None:
+            return None
+        later = [one for one in self._workspace.studies.all if study in self._workspace.priors(one)]
+        return max(later, key=lambda one: one.date, default=study)
+
+    # The user's own
+
+    def keep(self) -> None:
+        """Save the layout, and what its viewports show, for studies like the shown one."""
+        study = self._current()
+        if study is None:
+            return
+        modality = next((one.modality for one in study.series if one.modality), "")
+        part = self._body_part()
+        title = " ".join(one for one in (modality, part.lower()) if one) or "Studies"
+        rules = self._rules(study)
+        match: dict[str, Any] = {"modality": [modality] if modality else []}
+        match["words"] = [part.lower()] if part else []
+        match["prior"] = any(rule.get("prior") for rule in rules)
+        text = write_protocol(title, self._workspace.layout.slots, match, rules)
+        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "own"
+        try:
+            file = self.protocols.save(f"own-{name}", text)
+        except (OSError, ValueError) as error:
+            self._notices.show_error(
+                FileProblem(
+                    f"the layout cannot be kept: {error}",
+                    subject=str(self.protocols.folder or ""),
+                    remedy="Make room on the disk, or ask for the right to write there",
+                )
+            )
+            return
+        self._notices.show_notice(
+            "info", f"{title}: studies like this open in this layout from now on", str(file)
+        )
+
+    def _body_part(self) -> str:
+        shown = self._workspace.acquired
+        words = re.findall(r"[A-Za-z]{3,}", shown.get("BodyPartExamined")) if shown else []
+        return words[0] if words else ""
+
+    def _rules(self, study: Study) -> list[dict[str, Any]]:
+        """Return what each viewport shows, in the words of a protocol."""
+        rules: list[dict[str, Any]] = []
+        seen: list[object] = []
+        for viewport in self._workspace.layout.viewports:
+            rule, series = self._rule(study, viewport)
+            if series is not None and series in seen:
+                rule = {"as": seen.index(series) + 1} | {
+                    key: value for key, value in rule.items() if key == "window"
+                }
+            seen.append(series)
+            rules.append(rule)
+        return rules
+
+    def _rule(self, study: Study, viewport: Viewport) -> tuple[dict[str, Any], object]:
+        shown = viewport.acquired
+        if shown is None or viewport.instance is None:
+            return {"optional": True}, None
+        studies = self._workspace.studies
+        series = studies.series_of(shown)
+        words = re.findall(r"[^\W_]+", series.description.lower()) if series is not None else []
+        view = shown.get("ViewPosition").strip().upper()
+        radiograph = shown.get("Modality") in ("CR", "DX", "MG")
+        side = (shown.get("ImageLaterality") or shown.get("Laterality")).strip().upper()[:1]
+        window = viewport.display.window
+        own = window is not None and window.lut < 0 and viewport.instance.kind != REFORMAT
+        return {
+            "prior": studies.study_of(shown) is not study,
+            "modality": [shown.get("Modality")],
+            "words": words[:4] if not radiograph else [],
+            "view": [view] if radiograph and view else [],
+            "laterality": side if radiograph and side in ("L", "R") else "",
+            "window": [window.center, window.width] if own and window is not None else [],
+        }, (shown if radiograph else id(series))
+
+    def open_folder(self) -> None:
+        """Open the folder of the user's own protocols in the system's file manager."""
+        folder = self.protocols.folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

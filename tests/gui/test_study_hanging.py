@@ -1,0 +1,149 @@
+"""Studies that hang by themselves in the window, are put back by one key, and are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app import paths
+from app.imaging.types import Instance, Series, Study
+from app.views.main_window import MainWindow
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance
+
+pytestmark = pytest.mark.gui
+
+
+def study(name: str, date: str, ident: str = "4711", part: str = "HEAD") -> Study:
+    image = instance(name, BodyPartExamined=part, PatientID=ident, StudyDate=date)
+    series = (Series(f"{name}.1", "Axial", "CT", 1, (image,)),)
+    return Study(name, "CT", "Doe^Jane", ident, date, series)
+
+
+class Desk:
+    def __init__(self, folder: Path, wait_until: WaitUntil) -> None:
+        self.wait_until = wait_until
+        self.decoder = FakeDecoder()
+        self.window = MainWindow(
+            Workspace(), self.decoder, QLabel("chat"), layout_file=folder / "window.ini"
+        )
+        self.window.show()
+
+    def open(self, *studies: Study) -> None:
+        self.decoder.result = found(*studies)
+        self.window.open_paths([Path("/images")])
+        self.wait_until(lambda: not self.window.busy)
+
+    @property
+    def shown(self) -> list[str]:
+        instances: list[Instance | None] = [
+            frame.viewport.instance for frame in self.window.viewports.frames
+        ]
+        return [one.sop_instance_uid if one else "" for one in instances]
+
+    @property
+    def notices(self) -> list[str]:
+        """The texts of the notices on display."""
+        labels = (one.findChildren(QLabel) for one in self.window.notices.all())
+        return [" ".join(label.text() for label in texts) for texts in labels]
+
+
+@pytest.fixture
+def desk(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Desk]:
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    made = Desk(tmp_path, wait_until)
+    yield made
+    made.window.quit()
+    made.window.deleteLater()
+
+
+def test_two_studies_of_a_patient_hang_current_beside_prior(desk: Desk):
+    desk.open(study("old", "20200101"), study("now", "20240131"))
+    assert desk.shown == ["now", "old"]
+    (notice,) = desk.notices
+    assert "current beside prior" in notice
+    assert "Ctrl+Z" in notice
+
+
+def test_ctrl_z_shows_the_study_as_before(desk: Desk):
+    desk.open(study("old", "20200101"), study("now", "20240131"))
+    activate(desk.window, desk.wait_until)
+    QTest.keyClick(desk.window.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert desk.shown == ["old"]
+    QTest.keyClick(
+        desk.window.canvas,
+        Qt.Key.Key_Z,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
+    assert desk.shown == ["now", "old"]
+
+
+def test_a_patient_of_the_same_name_and_another_id_never_hangs_beside(desk: Desk):
+    desk.open(study("other", "20200101", ident="99"), study("now", "20240131"))
+    assert len(desk.shown) == 1
+    assert desk.notices == []
+
+
+def test_the_windows_of_a_protocol_are_those_of_the_viewports(desk: Desk):
+    desk.open(study("ct", "20240131", part="CHEST"))
+    assert desk.shown == ["ct", "ct", "ct"]
+    windows = [frame.canvas.shown_window for frame in desk.window.viewports.frames]
+    assert [(one.center, one.width) for one in windows if one] == [
+        (40, 400),
+        (-600, 1500),
+        (400, 1800),
+    ]
+
+
+def test_viewports_that_the_user_has_laid_out_are_not_arranged_anew(desk: Desk):
+    desk.open(study("now", "20240131"))
+    desk.window.viewports.show_layout("1x3")
+    desk.open(study("old", "20200101"))
+    assert len(desk.shown) == 3
+    assert desk.notices == []
+
+
+def test_a_layout_is_kept_for_studies_like_this(desk: Desk):
+    desk.open(study("ct", "20240131"))
+    desk.window.viewports.show_layout("1x2")
+    second = desk.window.viewports.frames[1].viewport
+    second.show(desk.window.workspace.instance_of("ct"))
+    menu = desk.window.actions_.layout_menu
+    menu.keep.trigger()
+    (file,) = (paths.config_dir() / "hanging").glob("*.toml")
+    assert file.name == "own-ct-head.toml"
+    desk.window.close_all()
+    desk.window.viewports.show_layout("1x1")
+    desk.open(study("next", "20240201"))
+    assert desk.shown == ["next", "next"]
+    assert "your own layout" in desk.notices[-1]
+
+
+def test_the_menu_lists_what_the_study_can_fill_and_arranges_it(desk: Desk):
+    desk.open(study("ct", "20240131", part="CHEST"))
+    desk.window.workspace.commands.undo()
+    assert desk.shown == ["ct"]
+    menu = desk.window.actions_.layout_menu.protocols
+    menu.aboutToShow.emit()
+    titles = [action.text() for action in menu.actions()]
+    assert "CT of the chest: soft tissue, lung and bone" in titles
+    assert "Mammography: sides facing" not in titles
+    menu.actions()[titles.index("CT of the chest: soft tissue, lung and bone")].trigger()
+    assert desk.shown == ["ct", "ct", "ct"]
+
+
+def test_a_broken_protocol_is_told_of_and_the_window_goes_on(desk: Desk):
+    folder = paths.config_dir() / "hanging"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text("title = ", "utf-8")
+    desk.open(study("ct", "20240131", part="CHEST"))
+    assert desk.shown == ["ct", "ct", "ct"]
+    assert any("not a hanging protocol" in notice.lower() for notice in desk.notices)
+    assert (folder / "mine.toml.broken").exists()
