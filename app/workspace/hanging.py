@@ -47,7 +47,7 @@ class Match(_Strict):
 
     modality: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    series: int = Field(0, ge=0, le=1000)
+    series: int = Field(default=0, ge=0, le=1000)
     prior: bool = False
 
     @property
@@ -71,8 +71,8 @@ class ViewportRule(_Strict):
     modality: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     view: tuple[str, ...] = ()
-    laterality: str = Field("", pattern="^[LR]?$")
-    same_as: int = Field(0, alias="as", ge=0, le=MOST)
+    laterality: str = Field(default="", pattern="^[LR]?$")
+    same_as: int = Field(default=0, alias="as", ge=0, le=MOST)
     window: tuple[float, Annotated[float, Field(gt=0)]] | None = None
     facing: bool = False
     optional: bool = False

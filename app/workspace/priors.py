@@ -42,6 +42,26 @@ def priors_of(study: Study, studies: Sequence[Study]) -> list[Study]:
     return [other for _, other in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
+def by_patient(studies: Sequence[Study]) -> list[list[Study]]:
+    """Return the studies in groups of one patient each, in each the latest first.
+
+    Patients are in the order in which their first study comes.
+    """
+    groups: list[list[Study]] = []
+    of_id: dict[str, list[list[Study]]] = {}
+    for study in studies:
+        known = of_id.setdefault(study.patient_id, [])
+        group = next((one for one in known if is_same_person(one[0], study)), None)
+        if group is None:
+            group = []
+            known.append(group)
+            groups.append(group)
+        group.append(study)
+    for group in groups:
+        group.sort(key=lambda one: _date(one) or date.min, reverse=True)
+    return groups
+
+
 def age_text(study: Study, current: Study) -> str:
     """Return how long before `current` a prior was made, such as "2 y before"; "" if unknown."""
     when, now = _date(study), _date(current)

@@ -147,3 +147,37 @@ def test_a_broken_protocol_is_told_of_and_the_window_goes_on(desk: Desk):
     assert desk.shown == ["ct", "ct", "ct"]
     assert any("not a hanging protocol" in notice.lower() for notice in desk.notices)
     assert (folder / "mine.toml.broken").exists()
+
+
+def rows(desk: Desk) -> list[str]:
+    model = desk.window.study_list.model
+    texts = [model.row(model.index(number)) for number in range(model.rowCount())]
+    return [f"{row.title or row.patient} {row.detail}" for row in texts]
+
+
+def test_priors_stand_below_the_patient_s_latest_study_with_their_age(desk: Desk):
+    desk.open(
+        study("old", "20200101"),
+        study("other", "20230101", ident="99"),
+        study("now", "20240131"),
+    )
+    headings = [row for row in rows(desk) if "ID" in row]
+    assert [heading.split("ID")[1].split()[0] for heading in headings] == ["4711", "4711", "99"]
+    assert "4 y before" not in headings[0]
+    assert "4 y before" in headings[1]
+    assert "before" not in headings[2]
+
+
+def test_the_search_keeps_what_has_all_the_words(desk: Desk):
+    desk.open(study("old", "20200101"), study("now", "20240131"))
+    field = desk.window.study_list.search
+    assert field.isVisible()
+    QTest.keyClicks(field, "doe 2020")
+    assert len(rows(desk)) == 2  # the heading and its series
+    assert "4 y before" in rows(desk)[0]
+    field.clear()
+    QTest.keyClicks(field, "nobody")
+    assert rows(desk) == []
+    QTest.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    assert len(rows(desk)) == 4

@@ -21,18 +21,35 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QStackedLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLineEdit,
+    QListView,
+    QMenu,
+    QStackedLayout,
+    QWidget,
+)
 
 from app.imaging.types import Content, Instance
 from app.views import icons
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
-from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningRow, rows_of
+from app.views.browser.study_rows import (
+    ROW,
+    Row,
+    SeriesRow,
+    StudyRow,
+    WarningRow,
+    matching,
+    rows_of,
+)
 from app.views.canvas.image_layer import to_qimage
 from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
+from app.views.theme import SPACE
 from app.views.viewports.viewport_frame import SERIES_MIME
 from app.views.widgets import EmptyState, Index, plain_tip
+from app.workspace.priors import age_text, by_patient
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -71,7 +88,16 @@ class StudyList(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
         self.view.viewport().installEventFilter(self)
-        column((area, 1), self.problems, spacing=0, parent=self)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search patient, study or series")
+        self.search.setAccessibleName("Search the open studies")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search.textChanged.connect(self._search)
+        holder = QWidget()
+        column(self.search, margins=(SPACE.s, SPACE.xs, SPACE.s, SPACE.xs), parent=holder)
+        self._search_row = holder
+        column(holder, (area, 1), self.problems, spacing=0, parent=self)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
         workspace.studies.changed.connect(self.refresh)
@@ -103,9 +129,15 @@ class StudyList(QWidget):
 
     def refresh(self) -> None:
         """Update problems and selection from the workspace."""
-        self._stack.setCurrentIndex(1 if self._workspace.studies.all else 0)
+        has_studies = bool(self._workspace.studies.all)
+        self._stack.setCurrentIndex(1 if has_studies else 0)
+        self._search_row.setVisible(has_studies)
         self.problems.show_problems(self._workspace.studies.problems)
         self._mark_shown(scroll=False)
+
+    def _search(self, text: str) -> None:
+        self.model.search(text)
+        self._mark_shown()
 
     def _mark_shown(self, *, scroll: bool = True) -> None:
         """Select the series of the shown image; scroll to it if `scroll` is set."""
@@ -243,6 +275,7 @@ class StudyModel(QAbstractListModel):
         self._loader = loader
         self._rows: list[Row] = []
         self._places: dict[str, int] = {}
+        self._wanted = ""  # what is searched for
         self._blocks: dict[str, list[Row]] = {}
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
         self._pictured: dict[str, tuple[Path, int]] = {}  # path and part of each thumbnail
@@ -257,17 +290,25 @@ class StudyModel(QAbstractListModel):
 
     # Rows
 
+    def search(self, text: str) -> None:
+        """List only rows that contain the words of a text; "" lists all."""
+        self._wanted = text
+        self.refresh()
+
     def refresh(self) -> None:
         """Update the rows from the workspace."""
         blocks: dict[str, list[Row]] = {}
-        for study in self._workspace.studies.all:
-            known = self._blocks.get(key_of(study))
-            same = known is not None and known[0].study is study
-            blocks[key_of(study)] = known if known is not None and same else rows_of(study)
+        for group in by_patient(self._workspace.studies.all):
+            for study in group:
+                age = age_text(study, group[0])
+                known = self._blocks.get(key_of(study))
+                head = known[0] if known is not None else None
+                same = isinstance(head, StudyRow) and head.study is study and head.age == age
+                blocks[key_of(study)] = known if known and same else rows_of(study, age)
         if self._blocks.keys() - blocks.keys():
             self._forget_pictures({row.key for rows in blocks.values() for row in rows})
         self._blocks = blocks
-        rows = list(chain.from_iterable(blocks.values()))
+        rows = list(chain.from_iterable(matching(one, self._wanted) for one in blocks.values()))
         if [row.key for row in rows] == [row.key for row in self._rows]:
             self._replace(rows)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +21,14 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The heading row of a study in the study list."""
+    """The heading row of a study in the study list.
+
+    Attributes:
+        age: How long before the patient's latest study it was made, "2 y before"; else "".
+    """
 
     study: Study
+    age: str = ""
 
     @property
     def key(self) -> str:
@@ -44,11 +50,11 @@ class StudyRow:
 
     @cached_property
     def detail(self) -> str:
-        """Patient ID and study date, or a remark that the file has no patient data."""
+        """Age, Patient ID and study date, or a remark that the file has no patient data."""
         if self.is_plain:
             return "No patient data in the file"
         ident = wording.one_line(self.study.patient_id)
-        parts = [f"ID {ident}" if ident else "", wording.date(self.study.date)]
+        parts = [self.age, f"ID {ident}" if ident else "", wording.date(self.study.date)]
         return "  ·  ".join(part for part in parts if part)
 
     @cached_property
@@ -156,12 +162,31 @@ class SeriesRow:
 Row = StudyRow | WarningRow | SeriesRow
 
 
-def rows_of(study: Study) -> list[Row]:
-    """Return the rows for a study: heading, warnings and series."""
-    head: list[Row] = [StudyRow(study)]
+def rows_of(study: Study, age: str = "") -> list[Row]:
+    """Return the rows for a study: heading (see `StudyRow.age`), warnings and series."""
+    head: list[Row] = [StudyRow(study, age)]
     if study.warnings:
         head.append(WarningRow(study))
     return [*head, *(SeriesRow(study, series) for series in study.series)]
+
+
+def matching(rows: Sequence[Row], wanted: str) -> list[Row]:
+    """Return those of a study's rows that contain all words of a search, in any order.
+
+    If the words are in the heading, all rows are returned, else the heading and the series that
+    contain those words that the heading does not.
+    """
+    words = wanted.casefold().split()
+    head = rows[0].tip.casefold()
+    missing = [word for word in words if word not in head]
+    if not missing:
+        return list(rows)
+    found = [
+        row
+        for row in rows[1:]
+        if isinstance(row, SeriesRow) and all(word in row.tip.casefold() for word in missing)
+    ]
+    return [rows[0], *found] if found else []
 
 
 def _marked(warnings: tuple[str, ...]) -> list[str]:
