@@ -55,6 +55,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
+from app.views.command_palette import CommandPalette
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
@@ -119,6 +120,7 @@ class MainWindow(QMainWindow):
         self.open_audit = open_audit
         self.open_models = open_models
         self._closed = self._may_quit = False
+        self._hidden_panels: list[QDockWidget] = []
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
@@ -310,6 +312,21 @@ class MainWindow(QMainWindow):
         """Open the list of keys and mouse gestures."""
         help_dialogs.shortcuts(self).open()
 
+    def find_command(self) -> None:
+        """Open the searchable list of all commands."""
+        CommandPalette(self).open()
+
+    def toggle_full_screen(self) -> None:
+        """Fill the screen with the window, or give it back its size."""
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    def toggle_panels(self) -> None:
+        """Hide all panels, so that the images have the room; or show those again."""
+        shown = [dock for dock in self.docks.values() if not dock.isHidden()]
+        for dock in shown or self._hidden_panels:
+            dock.setVisible(not shown)
+        self._hidden_panels = shown
+
     def show_about(self) -> None:
         """Open the about dialog."""
         help_dialogs.about(self).open()
@@ -413,9 +430,13 @@ class MainWindow(QMainWindow):
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
         """Move the focus to the next or previous widget, or from a hidden widget to the image.
 
-        Qt would choose the next button, which may close a panel, and Space would press it.
+        Qt would choose the next button, which may close a panel, and Space would press it. On the
+        image, Tab hides the panels or shows them again.
         """
         focus = self.focusWidget()
+        if next and isinstance(focus, Canvas):
+            self.toggle_panels()
+            return True
         if focus is not None and not focus.isVisible() and self.documents.isVisible():
             self.documents.focus_page()
             return True

@@ -113,6 +113,10 @@ class MainActions:
         self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
         self.lay_labels = add("Overlay labels on the image…", window.choose_labels, icon="layers")
         self.open_demo = add("Open the demo study", window.open_demo)
+        self.full_screen = add("Full screen", window.toggle_full_screen, "F11")
+        self.panels = add("Show or hide all panels", window.toggle_panels)
+        self.texts = add("Image texts: all, no names, none", window.viewports.next_detail, "F2")
+        self.palette = add("Find a command…", window.find_command, "Ctrl+Shift+P", "search")
         self.close_study = add("Close study", window.close_study, "Ctrl+W")
         self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
         self.open_settings = add("Settings…", window.open_settings, "Ctrl+,")
@@ -140,7 +144,7 @@ class MainActions:
         self.invert = add("Invert", invert, "I", "contrast", checkable=True)
         self.reset = add("Reset view", lambda: self._canvas.reset(), "R", "rotate-ccw")
         self.fit = add("Fit to window", lambda: self._canvas.fit(), "F", "maximize")
-        self.one_to_one = add("Actual pixels", lambda: self._canvas.one_to_one(), "1")
+        self.one_to_one = add("Actual pixels", lambda: self._canvas.one_to_one(), "0")
         self.one_to_one.setIconText("1:1")
         self.zoom_in = add("Zoom in", lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
         self.zoom_out = add("Zoom out", lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
@@ -213,6 +217,7 @@ class MainActions:
             ),
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
+                *(None, self.panels, self.full_screen, self.texts, self.palette),
                 *(None, self.layout_menu, self.link_menu),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
@@ -362,10 +367,11 @@ class PresetMenu(QMenu):
         canvas = self._window.canvas
         picture = canvas.picture
         shown, found = canvas.shown_window, False
-        for window in picture.presets if picture else ():
+        for number, window in enumerate(picture.presets if picture else (), 1):
             name = wording.one_line(window.explanation)
             name = "Automatic" if name == AUTO else name
-            action = self.addAction(f"{name}\t{_window_values(window)}".replace("&", "&&"))
+            text = f"{name}\t{_window_values(window)}".replace("&", "&&")
+            action = self.addAction(f"&{number}  {text}" if number < 10 else text)
             action.setCheckable(True)
             checked = not found and _same_window(window, shown)
             action.setChecked(checked)

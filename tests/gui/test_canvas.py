@@ -147,7 +147,7 @@ def test_keys_invert_fit_and_show_one_to_one(scene: Scene):
     scene.key(Qt.Key.Key_I)
     np.testing.assert_array_equal(pixels_of(scene.canvas), 255 - before)
     assert "INVERTED" in " ".join(scene.canvas.overlay.corners.bottom_left)
-    scene.key(Qt.Key.Key_1)
+    scene.key(Qt.Key.Key_0)
     assert scene.canvas.zoom == pytest.approx(1.0)
     assert "Zoom 100%" in scene.canvas.overlay.corners.bottom_left
     scene.key(Qt.Key.Key_F)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
@@ -31,7 +32,7 @@ from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
-from app.views.canvas.corner_text import Corners, Place, Shown, Sides
+from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
 from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
@@ -86,6 +87,7 @@ class Canvas(ImageView):
         self._source: Instance | None = None  # the acquired image that the picture is of
         self.error = ""
         self.alone = True
+        self.detail = Detail.ALL
         self._link_text = ""
         self._pointing = False  # whether `pointed` has told of a place
         self._refit = True
@@ -371,8 +373,20 @@ class Canvas(ImageView):
                 scroller.rate if scroller.playing else 0.0,
                 self._workspace.rejection_of(job.instance),
                 self._link_text,
-            )
+            ),
+            self.detail,
         )
+
+    def set_detail(self, detail: Detail) -> None:
+        """Set how much text the corners show."""
+        self.detail = detail
+        self._update_overlay()
+
+    def choose_preset(self, number: int) -> None:
+        """Use the window with a number, from 1, in the menu of presets; if there is one."""
+        presets = self.picture.presets if self.picture is not None else ()
+        if number <= len(presets):
+            self.set_window(presets[number - 1])
 
     def set_link_text(self, text: str) -> None:
         """Set the line that says how the viewport's scrolling is linked; "" if it is not."""
@@ -627,7 +641,11 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_I: canvas.toggle_invert,
         key.Key_R: canvas.reset,
         key.Key_F: canvas.fit,
-        key.Key_1: canvas.one_to_one,
+        key.Key_0: canvas.one_to_one,
+        **{
+            Qt.Key(key.Key_0 + number): partial(canvas.choose_preset, number)
+            for number in range(1, 10)
+        },
         key.Key_Plus: lambda: canvas.zoom_by(WHEEL_STEP),
         key.Key_Equal: lambda: canvas.zoom_by(WHEEL_STEP),
         key.Key_Minus: lambda: canvas.zoom_by(1 / WHEEL_STEP),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -94,18 +95,41 @@ class Shown:
     link: str = ""
 
 
-def corners_of(shown: Shown) -> Corners:
+class Detail(StrEnum):
+    """How much text is shown in the corners; warnings and side letters always are."""
+
+    ALL = "Texts with names"
+    NO_NAMES = "Texts without names"
+    NONE = "Warnings only"
+
+
+def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
     """Return the texts in the four corners of a shown image."""
+    named, quiet = detail is Detail.ALL, detail is Detail.NONE
+    if not named:
+        shown = replace(shown, instance=_without_names(shown.instance))
     instance, frame, makers = shown.instance, shown.frame, shown.makers
     return Corners(
-        patient_lines(instance),
-        series_lines(shown),
-        display_lines(shown),
-        frame_lines(frame, instance),
+        () if quiet else patient_lines(instance),
+        () if quiet else series_lines(shown, file_name=named),
+        () if quiet else display_lines(shown),
+        () if quiet else frame_lines(frame, instance),
         (wording.NOT_FOR_DIAGNOSIS, *dict.fromkeys(makers)) if makers else (),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         _kept(shown.presentation, shown.turn.turn_text),
     )
+
+
+_NAMES = (
+    *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
+    *("StudyDescription", "SeriesDescription"),
+)
+
+
+def _without_names(instance: Instance) -> Instance:
+    """Return an instance without the attributes that may name the patient."""
+    kept = {key: value for key, value in instance.attributes.items() if key not in _NAMES}
+    return replace(instance, attributes=kept)
 
 
 def patient_lines(instance: Instance) -> Lines:
@@ -127,7 +151,7 @@ _PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
 """What a frame is called for kinds of content that do not show a body."""
 
 
-def series_lines(shown: Shown) -> Lines:
+def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
     """Return the lines at the top right, which identify the image."""
     instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
     get = instance.get
@@ -140,6 +164,7 @@ def series_lines(shown: Shown) -> Lines:
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))
     what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")
+    foreign = instance.kind not in ("dicom", REFORMAT)
     number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
@@ -147,7 +172,9 @@ def series_lines(shown: Shown) -> Lines:
         f"Image {place + 1} / {count}" if count > 1 else "",
         "   ".join(part for part in (number, time) if part),
         slice_text(frame.orientation, instance.get("SliceThickness")),
-        "" if instance.kind in ("dicom", REFORMAT) or name in series else name,
+        name
+        if file_name and instance.kind not in ("dicom", REFORMAT) and name not in series
+        else "",
     )
 
 

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.types import Instance
+from app.views.canvas.corner_text import Detail
 from app.views.documents.document_pages import DRAWN
 from app.views.theme import THEME
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
@@ -57,6 +58,7 @@ class ViewportArea(QWidget):
         self._services = services
         self._layout = services.workspace.layout
         self.first_of = first_of
+        self.detail = Detail.ALL
         self._frames: dict[Viewport, ViewportFrame] = {}
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
@@ -102,6 +104,7 @@ class ViewportArea(QWidget):
         canvas.maximise_wanted.connect(partial(self._maximise, viewport))
         canvas.restore_wanted.connect(lambda: self._layout.maximise(False))
         canvas.drawing_tool.set_tool(self._tool)
+        canvas.detail = self.detail
         canvas.drawing_tool.tool_changed.connect(self._tool_changed)
         for source, relay in (
             (canvas.picture_changed, self.picture_changed),
@@ -217,6 +220,13 @@ class ViewportArea(QWidget):
         for frame in self._frames.values():
             frame.canvas.drawing_tool.set_tool(tool)
         self.tool_changed.emit(tool)
+
+    def next_detail(self) -> None:
+        """Show less text in the corners of every viewport, or all of it again."""
+        every = list(Detail)
+        self.detail = every[(every.index(self.detail) + 1) % len(every)]
+        for frame in self._frames.values():
+            frame.canvas.set_detail(self.detail)
 
     # Drops
 
