@@ -164,7 +164,6 @@ def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))
     what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")
-    foreign = instance.kind not in ("dicom", REFORMAT)
     number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
