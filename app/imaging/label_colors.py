@@ -14,7 +14,7 @@ RESERVED = 3
 
 
 class LabelColors:
-    """Assigns each label that findings have an index into the palette `COLORS`.
+    """Gives the labels of findings their colours, each an index into the palette `COLORS`.
 
     Args:
         fixed: Labels that always have the same colour, in palette order, whichever labels were

@@ -203,7 +203,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the ultrasound regions, most specific first; () if `image_regions` refuses them."""
+    """Return the ultrasound regions in the order of `image_regions`; () if it refuses them."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

@@ -45,7 +45,7 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """Return what a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream declares; None for other formats.
+    """Return the size and format in a JPEG, -LS, 2000 or XL stream; None for other formats.
 
     Raises:
         ValueError: The data starts like one of these formats, but its size or format is missing,

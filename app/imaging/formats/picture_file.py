@@ -122,7 +122,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return an unsupported format's name by a file's first bytes: "a zip archive", ..., or ""."""
+    """Return an unsupported format by a file's first bytes, e.g. "a zip archive"; "" if unknown."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name

@@ -109,7 +109,7 @@ def datetime_text(text: str) -> str:
 
 
 def content_text(item: Dataset, kind: str) -> str:
-    """Return the value of a content item of Value Type `kind` as text; `NO_VALUE` if missing."""
+    """Return the value of a content item of Value Type `kind` as text; "(no value)" if missing."""
     reader = _READERS.get(kind)
     if reader is None:
         return f"(content of the unknown type {kind[:16] or 'without a name'})"

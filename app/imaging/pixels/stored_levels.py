@@ -2,7 +2,7 @@
 
 A large image is shown smaller than it is, through copies that average 2 x 2 pixels. The *stored*
 values are averaged once per frame and then windowed; VTK and Cornerstone use this order too. Where
-the window is linear, averaging the greys instead would give the same. Where it clips, averaging
+the window is linear, averaging the greys instead would give the same. Where it cuts off, averaging
 stored values shows their mean; averaging greys would show the mean of the clipped values. Pixels at
 full size are the same either way.
 
@@ -84,7 +84,7 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """Return a level's table of pixels 0xFFRRGGBB, indexed by values as unsigned integers.
+        """Return the table from a level's values, as unsigned integers, to pixels 0xFFRRGGBB.
 
         All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """

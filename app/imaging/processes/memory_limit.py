@@ -19,7 +19,7 @@ _LEAST = 256 * 2**20
 def limit_memory(extra: int) -> None:
     """Limit the address space of this process to its current size plus `extra` bytes.
 
-    macOS accepts the limit but does not enforce it; Windows has none. A lower hard limit is kept.
+    A hard limit that is already lower stays. macOS ignores the limit; on Windows nothing is set.
     """
     if sys.platform == "win32":
         return

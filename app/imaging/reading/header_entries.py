@@ -25,13 +25,13 @@ def headers_entry(payload: Message) -> Message:
     """Read the headers of the files in `payload["paths"]`.
 
     Returns:
-        "counts": for each file, the number of its instances, or `DIRECTORY` (a DICOMDIR) or
-        `PROBLEM`. "problems": maps the position of a file (from 0, as text) to a reason and a
-        remedy. "table": `instance_table` of all instances in order. "mark": sum of the files'
-        `file_mark` at the time of reading, in hexadecimal, without members of archives; "" if a
-        file could not be read, changed meanwhile, or depends on a second file. "archives":
-        [time, size, time of change] of each archive that holds some of the files. "newest_ns":
-        latest modification time. "seconds": duration of the call.
+        "counts": for each file, the number of its instances; `DIRECTORY` if it is a DICOMDIR,
+        `PROBLEM` if it was refused. "problems": maps the position of a refused file (from 0, as
+        text) to a reason and a remedy. "table": `instance_table` of all instances in order. "mark":
+        sum of the `file_mark` values of the files outside archives, in hexadecimal; "" if a file
+        was unreadable, changed while it was read, or depends on a second file. "archives": [time,
+        size, time of change] of each archive that holds some of the files. "newest_ns": latest
+        modification time. "seconds": duration of the call.
     """
     silence_pydicom()
     started = time.monotonic()

@@ -48,10 +48,10 @@ def compare(
     instances: Sequence[Instance],
     opened: Sequence[Sequence[Instance]] = (),
 ) -> Comparison | None:
-    """Return the instances with copies left out; None if no files share a UID and a size.
+    """Return the instances without copies; None if no two files have both UID and size in common.
 
     All copies of an instance in `opened` are left out. Of other copies, the file whose path sorts
-    first is kept.
+    first is kept. Workers of `pool` read the files.
 
     Raises:
         Cancelled: The scan was cancelled.

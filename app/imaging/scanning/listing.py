@@ -177,10 +177,10 @@ class Listing:
     Attributes:
         files: (root, folder or archive, names below it), in order.
         problems: (root, problem).
-        todo: Remaining tasks.
+        todo: Remaining tasks: [kind, path, root, depth] of each path to be listed.
         archives: Maps each archive to its status before it was opened.
         links: Links that were not followed.
-        unsure: Whether another listing might differ even if no file changes.
+        unsure: Whether another listing may differ though no file changes, e.g. after an error.
     """
 
     files: list[tuple[int, Path, list[str]]] = field(
@@ -202,7 +202,7 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
     Returns:
         "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
         "todo": remaining tasks. "others": sum of the `file_mark` values of archives and of links
-        that are not followed, in hexadecimal. "unsure": `Listing.unsure`.
+        that are not followed, in hexadecimal. "unsure": as in `Listing`.
     """
     found = step(payload["todo"])
     return {
@@ -219,9 +219,9 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": sum of the `file_mark` values of all files outside archives, in hexadecimal.
-        "others": the same sum for archives and links that are not followed. "count": number of
-        files. "archives": list of [modification time, size, change time]. "unsure": whether
-        something failed or took too long. "todo": remaining tasks.
+        "others": that of archives and of links that are not followed. "count": number of
+        files. "archives": list of [modification time, size, change time]. "unsure": as in
+        `Listing`, or the drive is too slow. "todo": remaining tasks.
     """
     found = step(payload["todo"], STATE_STEP_S)
     total = count = 0

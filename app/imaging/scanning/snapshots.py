@@ -26,14 +26,14 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The result of a scan in the form in which the index stores it.
+    """The result of a scan of `files` files, in the form in which the index stores it.
 
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
         pages: Compressed lines of JSON: one for the problems, then one for each study.
         blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
             of each series, then for each series the others.
-        uids: Hashes (`uid_marks`) of all SOP Instance UIDs, in series order.
+        uids: Hashes (`uid_marks`) of all SOP Instance UIDs, series by series.
     """
 
     mark: str

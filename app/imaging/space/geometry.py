@@ -125,7 +125,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     and has a scale, its scale is used instead. The source is NONE if there is no scale: the spacing
     is unknown, or the image has regions but none applies.
 
-    Returns None if `vertex` coincides with another point, or if that region's axes are not in mm.
+    Returns None if `vertex` coincides with another point, or the axes of that region are not in mm.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -145,7 +145,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
 
 def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
-    """Return a direction's patient letters, the strongest first, e.g. "LA"; "" if there are none.
+    """Return a direction's patient letters, largest component first, e.g. "LA"; "" if it has none.
 
     Args:
         direction: (x, y, z) in patient coordinates, LPS (PS3.3 C.7.6.2.1.1).

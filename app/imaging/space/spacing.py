@@ -41,7 +41,7 @@ class UltrasoundRegion:
         units: Physical Units X and Y Direction; 3 is cm.
         delta: Physical Delta X and Y: units per pixel.
         box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () if not given.
-        low_priority: Whether bit 0 of the Region Flags is set.
+        low_priority: Whether bit 0 of the Region Flags is set: others are drawn over it.
     """
 
     spatial_format: int
@@ -282,7 +282,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return a non-DICOM file's spacing; unknown, with a note, if a value is 0 or impossible."""
+    """Return a non-DICOM file's spacing; if 0 or impossible, an unknown one whose note says so."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")
