@@ -389,8 +389,8 @@ class Decoder:
     def labels(self, instance: Instance, source: Series | Instance) -> Future[Layer]:
         """Return a label volume as a layer over the images of `source`.
 
-        The label volume `instance` has voxels whose values stand for e.g. organs. The future fails
-        with `FileProblem` if none of them lies within the images. Call this on a background thread:
+        The values of the label volume `instance` stand for e.g. organs. The future fails with
+        `FileProblem` if no labelled voxel lies within the images. Call this on a background thread:
         working out the geometry of `source`, before the future is returned, takes time.
         """
         images = source.instances if isinstance(source, Series) else (source,)

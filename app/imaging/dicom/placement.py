@@ -167,7 +167,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """Return the frame's pixel spacing, and how it was calibrated as text ("" if not stated)."""
+    """Return the frame's pixel spacing, and a text on how it was calibrated ("" if not stated)."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")

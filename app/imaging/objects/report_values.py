@@ -48,8 +48,8 @@ def _first_text(item: Dataset | None, keywords: Sequence[str]) -> str:
 def unit_text(code: Dataset | None) -> str:
     """Return a unit in its usual notation, e.g. "mm²" or "HU"; "" if there is no unit.
 
-    UCUM codes are converted, the common ones also if the file names another coding scheme. For all
-    other codes the Code Meaning is returned.
+    UCUM codes are converted; the common ones are recognised even under another coding scheme. For
+    all other codes the Code Meaning is returned.
     """
     value = code_value(code)
     if value in _UNITS:

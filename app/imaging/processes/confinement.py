@@ -1,7 +1,7 @@
 """The environment of child processes, and the confinement of decode workers on Linux.
 
 Every child of the program gets only the environment variables that a table in `resources/privacy`
-lists; no key is among them. On Linux a decode worker also gives up its rights before it reads the
+lists, and no API keys. On Linux a decode worker also gives up its rights before it reads the
 first file: Landlock keeps it from writing anything and from looking into other processes; a seccomp
 filter refuses sockets, programs, new processes and signals. Neither can be undone, so a worker that
 a hostile file has taken over cannot get its rights back.

@@ -138,9 +138,9 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. A volume or thumbnail that has
-        waited over `PATIENCE_S` seconds goes ahead of more urgent requests (except visible ones) at
-        every `TURN`th call, the oldest first.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of the requests that are not
+        visible, at least every `TURN`th is the oldest volume or thumbnail, provided that one has
+        waited over `PATIENCE_S` seconds.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):

@@ -65,7 +65,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return frame "index" (from 0) as "pixels", at most "size" pixels wide and high."""
+    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels."""
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}

@@ -52,7 +52,7 @@ class Length:
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
     """Return the distance between (x, y) points: in mm if the spacing is known, else in pixels.
 
-    In an image with regions both points must lie in one of them (see `common_region`); any other
+    In an image with regions both points must lie in one of them (by `common_region`); any other
     distance is in pixels. If a region's axes have different units (a Doppler trace: seconds and
     mm/s), there is no distance: `text` gives both differences, and `value` is the vertical
     difference (or the horizontal one if only that axis has a scale).

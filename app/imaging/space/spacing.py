@@ -54,11 +54,11 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return an image's regions, most specific first, and "" or the reason why they are refused.
+    """Return an image's regions and ""; if they are refused, () and the reason.
 
-    Regions that extend beyond the image were drawn when it had another size. If the image has been
-    cropped since, their scale is still valid; if it has been scaled down, lengths in mm would be
-    wrong, so no regions are returned, and the text says why.
+    High priority comes before low, then small before large. Regions that extend beyond the image
+    were drawn when it had another size. If the image has been cropped since, their scale is still
+    valid; if it has been scaled down, lengths in mm would be wrong, so they are refused.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
     if _is_rescaled([item.box for item in given], rows, columns):

@@ -424,11 +424,11 @@ class VolumeStore:
     def section_slices(
         self, instance: Instance, index: int
     ) -> tuple[list[Message], SectionCut] | None:
-        """Return all slices of a section's volume, and the section itself.
+        """Return all slices of a section's volume, and the section; None if resampled or unknown.
 
-        A slice is a message: "image", an instance with only the attributes that identify patient
-        and frame of reference, and "index", the frame from 0. None if the volume was resampled, or
-        `instance` is not from `reformat`.
+        "Unknown": `instance` is not from `reformat`, or has no section `index` (from 0). A slice is
+        a message: "image", an instance with only the attributes that identify patient and frame of
+        reference, and "index", the frame from 0.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)

@@ -203,7 +203,7 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the whole studies that have grown since the last call, in the order of `paths`."""
+        """Return the whole studies that have grown since the last call, in order of `paths`."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
