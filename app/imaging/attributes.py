@@ -30,7 +30,7 @@ class AttributeRow:
 
 
 def shortened(text: str) -> str:
-    """Return a text, or its start and "…" (`MAX_TEXT` characters together) if it is longer."""
+    """Return at most `MAX_TEXT` characters of a text; if it was cut, the last one is "…"."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 

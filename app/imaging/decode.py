@@ -435,7 +435,7 @@ class Decoder:
         return converted_reply(reply, instance.path, convert)
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """Drop the cached frames and volumes of files; the files may be opened again later."""
+        """Drop cached frames and volumes of the instances' files, which may be opened again."""
         paths = {str(one.path) for one in instances}
         self._volumes.forget(paths)
         with self._lock:

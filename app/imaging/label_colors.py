@@ -1,4 +1,4 @@
-"""Colours by label, the same for a label on the canvas, in lists and in tools' pictures."""
+"""The colour of each label, the same on the canvas, in lists and in tools' pictures."""
 
 from __future__ import annotations
 

@@ -343,8 +343,8 @@ class Instance:
             changed since is not decoded, because findings would be drawn on other pixels.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without pixels
-            refers to, in file order. They are keys of a mapping, since scrolling looks up
-            each image among up to 20,000 of them.
+            refers to, in file order. They are keys of a mapping, since each image
+            shown is looked up among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.

@@ -273,13 +273,13 @@ def syntax_name(syntax: str) -> str:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Return `values_of` the words as a contiguous array in native byte order."""
+    """Return `values_of(words, layout)` as a contiguous array in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` (from 0) to words: samples with their unused bits (overlays, say).
+    """Decode frame `index` (from 0) to words: samples with unused bits, which may hold overlays.
 
     Returns:
         Words [rows, columns] or [rows, columns, samples], and their photometric interpretation,

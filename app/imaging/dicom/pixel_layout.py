@@ -139,7 +139,7 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
 def unlawful_notes(header: Header, layout: Layout) -> tuple[str, ...]:
     """Return notes that tell the user how pixels are read where the header is incomplete or wrong.
 
-    Empty if it is as PS3.3 C.7.6.3 and PS3.5 8.1.1 (High Bit is Bits Stored - 1) require.
+    Empty if the header obeys PS3.3 C.7.6.3 and PS3.5 8.1.1 (High Bit is Bits Stored - 1).
     """
     notes: list[str] = []
     photometric = header.text("PhotometricInterpretation").upper()

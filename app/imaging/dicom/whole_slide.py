@@ -61,7 +61,7 @@ class Slide:
     Attributes:
         rows: Rows of the Total Pixel Matrix.
         columns: Columns of the Total Pixel Matrix.
-        sections: The sections, each of which is shown as one frame if the tiles are stitched.
+        sections: The sections, each shown as one frame; () if the tiles are not stitched.
         stitched: False if the matrix is too large; each tile is then shown as a frame.
     """
 
@@ -167,7 +167,7 @@ def stitch(
         slide: The slide, for its size.
         section: The section to stitch.
         header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Returns the stored values of the frame with a number (from 0); None if damaged.
+        tile_of: Takes a frame number (from 0), returns its stored values; None if damaged.
 
     Returns:
         [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.

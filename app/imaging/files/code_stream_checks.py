@@ -45,7 +45,7 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """Return the size and format in a JPEG, -LS, 2000 or XL stream; None for other formats.
+    """Return size and format declared by a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream, else None.
 
     Raises:
         ValueError: The data starts like one of these formats, but its size or format is missing,

@@ -150,7 +150,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return (number of frames, ms between them); None for ms if there is one, or it is unknown."""
+    """Return (number of frames, ms between them); the ms are None for a still or if unknown."""
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:

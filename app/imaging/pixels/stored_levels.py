@@ -2,7 +2,7 @@
 
 A large image is shown smaller than it is, through copies that average 2 x 2 pixels. The *stored*
 values are averaged once per frame and then windowed; VTK and Cornerstone use this order too. Where
-the window is linear, averaging the greys instead would give the same. Where it cuts off, averaging
+the window is linear, averaging the greys instead would give the same. Where it clips, averaging
 stored values shows their mean; averaging greys would show the mean of the clipped values. Pixels at
 full size are the same either way.
 

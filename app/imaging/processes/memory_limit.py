@@ -84,12 +84,12 @@ def windows_memory() -> tuple[int, int]:
 
 
 def resident_bytes() -> int:
-    """Return this process's resident memory in bytes; except on Linux, a fixed estimate."""
+    """Return this process's resident memory in bytes (Linux), or a fixed estimate (elsewhere)."""
     return _statm(1, 128 * 1024**2)
 
 
 def address_space_bytes() -> int:
-    """Return the size of this process's address space in bytes; except on Linux, an estimate."""
+    """Return this process's address space in bytes (Linux), or a fixed estimate (elsewhere)."""
     return _statm(0, 512 * 1024**2)
 
 

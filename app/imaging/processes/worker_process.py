@@ -241,7 +241,7 @@ def _log_unconfined() -> None:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process ended, to follow its name: e.g. "ended unexpectedly (code 1)"."""
+    """Return how a process ended, in words to follow its name: "ended unexpectedly (code 1)"."""
     if code is None:
         return "stopped answering"
     if code < 0:

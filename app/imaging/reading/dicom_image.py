@@ -270,7 +270,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return the ms from the first of `frames` frames to this one, or None if they are unknown."""
+    """Return a frame's time in ms after the first of all `frames`, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index

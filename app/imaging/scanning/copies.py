@@ -33,8 +33,8 @@ class Comparison:
         kept: The remaining instances. Different files that share UID and size have their digest as
             an attribute, so that no later step takes them for copies.
         problems: Messages about copies that were left out, one for each folder.
-        final: Whether another scan would give the same result: all files could be read, and none of
-            the already open files was involved.
+        final: Whether another scan would give the same result: all files could be read, and no open
+            file had to be compared with them.
     """
 
     kept: list[Instance]

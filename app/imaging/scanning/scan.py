@@ -6,8 +6,8 @@ batch one by one.
 
 The index lets a folder open at once the second time. It is a folder in the user's own cache with
 one file for each set of opened paths, which holds the whole result of opening them (`Snapshot`).
-The result is used as long as none of the files has changed. It has headers, patients' names
-included, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
+The result is used as long as none of the files has changed. The index has headers, with patients'
+names, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
 index fails, the failure is logged and the scan goes on without it; a damaged file is deleted.
 """
 

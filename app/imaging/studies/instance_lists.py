@@ -33,7 +33,7 @@ class TableError(ValueError):
 class SharedTexts(Mapping[str, str]):
     """A read-only mapping of attribute keywords to texts, made to take little memory.
 
-    `places` maps a keyword to a position in `texts`; instances with the same keywords share it.
+    `places` maps a keyword to a position in `texts`; instances with equal keywords share `places`.
     """
 
     __slots__ = ("_places", "_texts")

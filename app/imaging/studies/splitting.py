@@ -30,7 +30,7 @@ _ASIDE_MM = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Unsorted instances split from a series; each split that led to them added one of `names`."""
+    """Unsorted instances split from a series; `names` has a description of each split in turn."""
 
     instances: tuple[Instance, ...]
     names: tuple[str, ...] = ()
