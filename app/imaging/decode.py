@@ -136,7 +136,7 @@ class FrameCache:
         self._shrink()
 
     def forget(self, paths: Collection[str]) -> None:
-        """Drop all cached frames of closed files, whether pinned or not."""
+        """Drop all cached frames of the files `paths`, whether pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
             self._used -= self._frames.pop(key)[1]
 

@@ -112,7 +112,7 @@ def contains(region: Region, point: XY) -> bool:
 
 
 def region_at(regions: Sequence[Region], point: XY) -> Region | None:
-    """Return the first region (the most specific) that contains a point, or None if none does."""
+    """Return the first of `regions` that contains a point, or None if none does."""
     return next((region for region in regions if contains(region, point)), None)
 
 
