@@ -1,7 +1,7 @@
-"""MAIRA-2, which locates a phrase on a frontal film or drafts findings (model process only).
+"""MAIRA-2, which finds a phrase on a frontal film, or drafts findings (model process only).
 
-The network is built here from the published weights (microsoft/maira-2). If a folder has another
-layout, the program in that folder is run instead, with the user's consent.
+Our own code builds the network and reads the published weights (microsoft/maira-2). If their files
+differ in structure, the program that comes with them is run instead, if the user allows it.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Maira:
     def seen(self, rows: int, columns: int) -> InputRectangle:
         """Return the part of an image of `rows` x `columns` pixels that the model sees.
 
-        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
+        Its sides are in pixel edges: (0, 0) is the image's outer corner at the top left.
         """
         return visible_part(self.images, rows, columns)
 
@@ -177,7 +177,9 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
+    """Return the network's modules, without weights, for the configuration in a model's folder.
+
+    The key of each is the prefix of its weights' published names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -298,15 +300,15 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Locate a phrase on an image, or write the findings of a report on it.
 
-    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" or
-    "grounded" (see `Maira.prompt`) and "max_new_tokens".
+    `payload` has "model" and "device" for `serve`; "grey" uint8 [rows, columns]; "phrase", left out
+    to get findings; "grounded", True for findings with boxes; and "max_new_tokens".
 
     Returns:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
         edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
         "refused", one sentence for each unusable box; "input_size", the model's input as
-        [rows, columns]; "cut", True if the answer was cut off; "engine", `OWN` or `PUBLISHED`; and
-        "device", "dtype" and "notes" of `serve`.
+        [rows, columns]; "cut", True if the answer was cut off; "engine", whether our own code or
+        the model's program ran; and "device", "dtype" and "notes" of `serve`.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload.get("phrase", "")), int(payload["max_new_tokens"])
@@ -332,7 +334,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that the image processor `images` keeps, in pixel edges."""
+    """Return the part of an image that is left after the crop by `images`, in pixel edges."""
     shortest = dict(images.size).get("shortest_edge")
     if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)

@@ -15,7 +15,7 @@ from app.tools.needs import require_packages
 
 
 def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
-    """Return the `needs` of a tool's spec: the weights of the model `name`, and these packages."""
+    """Return `ToolSpec.needs` for a tool that needs these packages and the weights of `name`."""
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
@@ -101,7 +101,7 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return one finding per (label, geometry); all in `group` are shown and hidden together."""
+    """Return a finding for each (label, geometry) in `shapes`; the user hides a `group` as one."""
     return tuple(
         Finding(
             id=new_id(),
