@@ -131,7 +131,7 @@ class Maira:
         )
 
     def embed(self, phrase: str, grey: NDArray[np.uint8], *, grounded: bool = False) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width], those of the image at `<image>`."""
+        """Return the prompt's embeddings [1, tokens, width], `<image>` replaced by the image's."""
         device = self.language.device
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
@@ -146,7 +146,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return (parsed answer, its tokens (at most `most`), [rows, columns] of the input)."""
+        """Return (parsed answer, its at most `most` tokens, network input's [rows, columns])."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))

@@ -154,8 +154,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     `payload` and the returned dict are as for `llava_net.entry`, but `payload` has "images", a list
     of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels". If "locate" is true, the
-    model is asked for boxes on the only image, and the dict also has "groups", "refused" and "seen"
-    as for `maira.entry`.
+    model is asked for boxes on the only image, and the dict also has "groups", "refused", "seen"
+    and "cut" as from `maira.entry`.
 
     Raises:
         ToolRetry: The question is too long.

@@ -217,8 +217,8 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 def is_ambiguous(payload: dict[str, Any]) -> bool:
     """Return True if a single point is given and no box: the network then draws three masks.
 
-    Otherwise it draws one (as `_use_multimask` in bowang-lab/MedSAM2), because fine-tuning was on
-    boxes only. If that mask is unstable, transformers takes the best of the other three.
+    Otherwise it draws one mask (as `_use_multimask` in bowang-lab/MedSAM2), because fine-tuning on
+    boxes trained only this one. If it is unstable, transformers takes the best of the other three.
     """
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
@@ -240,7 +240,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Return the payload's box and points as network inputs, in pixels of the network's input."""
+    """Return box and points in `payload` as network inputs, scaled from the image's `shape`."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

@@ -40,8 +40,8 @@ class Block(nn.Module):
 class ThoraxNet(nn.Module):
     """Four-level U-Net at half resolution, with classifiers of the view at its lowest level.
 
-    The input is [n, 1, 256, 256]. The outputs are logits: background and STRUCTURES [n, 4, 128,
-    128], VIEWS [n, 4], and "the film is mirrored" [n].
+    For images [n, 1, 256, 256] it returns logits: [n, 4, 128, 128] for the background and
+    STRUCTURES, [n, 4] for VIEWS, and [n] for "the film is mirrored".
     """
 
     def __init__(self) -> None:
