@@ -112,9 +112,8 @@ class Maira:
     def prompt(self, phrase: str, *, grounded: bool = False) -> str:
         """Return a prompt in the model's conversation format, with `<image>` for the image.
 
-        It asks where `phrase` is; if `phrase` is "", it asks for the findings of a report, each
-        with boxes if `grounded`. The words are the published ones for a single image without
-        further information.
+        It asks where `phrase` is. If `phrase` is "", it asks for the findings of a report; if also
+        `grounded`, with their boxes. The wording is the published one for a single image.
         """
         before = _BEFORE if phrase else f"{_BEFORE} only"
         boxes = _ASK["boxes"] if grounded else ""

@@ -73,7 +73,7 @@ class ThoraxNet(nn.Module):
         return self._classify(self._encode(x)[0])
 
     def side_features(self, x: Tensor) -> Tensor:
-        """Return features [n, f] of images `x`, by which mirrored films are recognised."""
+        """Return the features [n, f] of images `x` that tell the network if a film is mirrored."""
         return _grid_features(self._encode(x)[0])
 
     def _classify(self, bottom: Tensor) -> tuple[Tensor, Tensor]:

@@ -27,7 +27,7 @@ _EVERY_S = 0.1
 
 
 class State(StrEnum):
-    """The states that a model can be in, from installed to busy or failed."""
+    """The states of a model: installed but not loaded, loading, ready, busy with a call, failed."""
 
     INSTALLED = "installed"
     LOADING = "loading"
@@ -284,10 +284,10 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the estimated remaining seconds; None if not known or too few to be shown.
+        """Return the estimated remaining seconds; None if not known or below 3 seconds.
 
-        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less
-        weight the usual duration has.
+        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
+        usual duration of such calls counts, and the more the speed of this one.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

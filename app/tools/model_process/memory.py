@@ -1,8 +1,8 @@
 """Place models on a device, measure their memory and free it (torch; model process only).
 
 The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that variable is set.
-Otherwise it is the free memory of an accelerator minus a margin for computing; on the processor it
-is a fraction of the free memory, since the window, its images and other programs need some too.
+It is never more than an accelerator's free memory minus a margin for computing, or on the CPU a
+fraction of the free memory, since the window, its images and other programs need some too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MemoryExhausted(Exception):
 
 
 def room(device: str, held: int) -> tuple[int, int]:
-    """Return (bytes free for one more model now, bytes free if all loaded models were unloaded).
+    """Return (bytes free for one more model, bytes free after unloading all loaded models).
 
     `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
     """
@@ -100,8 +100,8 @@ def free_unused() -> None:
 def freeze_garbage_collector() -> None:
     """Exclude all objects that exist now, such as torch's, from later garbage collections.
 
-    Checking all of them took longer than unloading a model. Call `free_unused` first, because
-    garbage that exists now would be kept, too.
+    Each collection would check all these objects, which takes longer than unloading a model. Call
+    `free_unused` first, because garbage that exists now is never collected.
     """
     gc.freeze()
 
