@@ -208,8 +208,8 @@ class RunImages:
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for each attribute that has a value in the headers of open files.
 
-        For a private attribute, the keyword is its tag. One file of each series and the current one
-        are read; files that cannot be read are left out. Blocks until all of them are read.
+        A private attribute has its tag as the keyword. Only the current file and one file of each
+        series are read, without unreadable ones. Blocks until all are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:

@@ -164,7 +164,7 @@ class StateBoard:
         self._drop(lambda where, one: where == device and one.model == model)
 
     def clear_device(self, device: str) -> None:
-        """Remove the states of a device whose process has ended, except failed ones."""
+        """Remove the states, except "failed", of models in a device's process that has ended."""
         self._drop(lambda where, one: where == device and one.state is not State.FAILED)
 
     def forget(self, model: str) -> None:
@@ -181,7 +181,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """In the `with` block, count one more call that waits for `model`; none if that is ""."""
+        """Count one more call that waits for `model` in the `with` block; does nothing for ""."""
         if not model:
             yield
             return
@@ -236,7 +236,7 @@ class Durations:
         self._lock = threading.Lock()
 
     def median(self, key: str) -> float | None:
-        """Return the median seconds of earlier calls with this key; None if none are stored."""
+        """Return the median duration in seconds stored under a key of `add`, or None."""
         with self._lock:
             found = self._known.get(key)
             return statistics.median(found) if found else None

@@ -111,7 +111,7 @@ class InstallPlan:
 
     @property
     def code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Pairs (title, names of programs) of the models that contain programs."""
+        """Pairs (title, names of its Python programs) of the models that come with programs."""
         named = ((m.card.title, tuple(file.name for file in m.code)) for m in self.models)
         return tuple((title, names) for title, names in named if names)
 
@@ -236,7 +236,8 @@ def checked_model(
 ) -> PlannedModel:
     """Return the plan to install `files` as the model at `place`: its problems and terms to accept.
 
-    `revision` is the source's commit; a text that is not a commit id counts as "".
+    `revision` is the source's commit (a text that is no commit id counts as ""); `left_out` are
+    names of files in the source that are not installed.
     """
     wanted = place.card
     names = {file.name for file in files}

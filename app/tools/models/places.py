@@ -96,7 +96,7 @@ class Place:
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
         results as much as its weights do. Programs, which `code_permission` checks, are left out.
-        Without a record, the result is empty.
+        If `record` is None, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()
@@ -163,8 +163,8 @@ def is_program(name: str) -> bool:
 def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Divide file names into (those that belong to a model, those that do not).
 
-    If the card names weight files, other weight files (in another format or precision) do not
-    belong to the model.
+    If the card names weight files, no other weight files (in another format or precision) belong to
+    the model. Python files belong to it only if the card has `trust_remote_code`.
     """
     names = list(names)
     names_weights = any(file.name.endswith(_WEIGHTS) for file in card.files)
@@ -185,7 +185,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return the permission to run a model's programs (`ModelStatus.code`), after reading each."""
+    """Return if a model's programs may run, as in `ModelStatus.code`; all of them are read."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)

@@ -1,6 +1,6 @@
 """The record of an installation: the exact files, and what the user agreed to.
 
-It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
+The record's file is `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
 model of one file. Digests of large files are also stored in the cache folder, which saves minutes.
 That cache is no protection: a program that can forge a file's time can write the cache as well.
 """
