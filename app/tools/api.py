@@ -244,9 +244,7 @@ class Images(Protocol):
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
         """Return the image named by the app's id ("image-1") or a path.
 
-        Args:
-            name: The id, or a path.
-            frame: Index of a frame, from 0; None for the frame that the viewer shows.
+        `frame` is the index of a frame, from 0; None for the frame that the viewer shows.
 
         Raises:
             ToolRetry: The image is neither open nor in the run's output folder; the message lists

@@ -1,4 +1,4 @@
-"""Types by which a pack declares when its tools are used: words, question kinds, rules, order.
+"""Types by which a pack declares which questions its tools answer, and rules for each tool.
 
 A pack adds its plan and its tools in `register(registry)`:
 
@@ -10,10 +10,10 @@ logic.
 Words are written as a user would write them, in any language, in lower case: "count", "how many".
 They match whole words ("count" does not match "account"); `*` stands for any further letters
 ("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
-a phrase, in which only articles and the like may stand between them; where the entry has ` .. `,
-up to five other words may ("heart .. enlarg*"). `big|large heart` is "big heart" and "large heart".
-Plurals with s, accents and spellings of umlauts need no entries of their own. `phrases` makes
-entries from a comma-separated text.
+a phrase: between them only articles and the like may stand, or up to five other words if the entry
+has ` .. ` there ("heart .. enlarg*"). `big|large heart` is "big heart" and "large heart". Plurals
+with s, accents and spellings of umlauts need no entries of their own. `phrases` makes entries from
+a comma-separated text.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class QuestionKind:
         words: A question with any of these words is of this kind.
         with_kinds: Kinds in the same pack that must be recognised in the question as well ("where"
             with "disease").
-        beats: Kinds that are dropped if this one is recognised: comparison beats counting. None of
-            them is dropped if all of this kind's own tools are left out.
+        beats: Kinds that are dropped if this one is recognised: comparison beats counting. If the
+            user excludes all tools of this kind ("don't compare"), none is dropped.
         tools: The tools that answer it, in the order in which they run. A tool that is not
             installed is skipped. Tools that are only recommended are named by a `Successor`.
         certain: Whether rules may answer the question without a language model, provided that it
@@ -102,17 +102,15 @@ class QuestionKind:
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether the part of the question with its words is for its tools alone, so that other
-            kinds do not count there unless they are `whole` as well ("ask CheXagent whether the
-            heart is enlarged"). In other parts of the question, its `beats` has no effect.
-        addressed: Whether its words name the tool that is asked, so that the part of the question
-            after them is for its tools as well: "CheXagent, is the heart enlarged?".
-        means: Kinds that do not count if this kind is recognised, since their words then ask for
-            this kind's work ("I drew a box. Outline it"). They still count in parts of the question
-            that name an object of their own ("outline the heart").
+        whole: Whether other kinds are ignored in the part of the question with its words, except
+            kinds that are `whole` as well: "ask CheXagent whether the heart is enlarged" does not
+            ask for a measurement. `beats` then has effect in this part only.
+        addressed: Whether its words name a tool, so that the part of the question after them
+            belongs to this kind, too: "CheXagent, is the heart enlarged?".
+        means: Kinds that this one replaces in parts of the question that name no structure, because
+            the words of those kinds then ask for this kind's work ("I drew a box. Outline it").
         again: Whether all its tools run again even if an earlier question already gave their
-            result. If not, only the last tool runs, and takes that result as its input: "show the
-            overlay".
+            results. If not, only the last tool runs, on the earlier result: "show the overlay".
     """
 
     name: str

@@ -294,12 +294,10 @@ def admit(
 ) -> Admission:
     """Check an image's modality, body part, view, orientation and content; raise if it is refused.
 
-    Args:
-        snapshot: The image.
-        context: The context of the call. If given, a network also judges what the image shows, and
-            the user is asked whether to use an unsuitable image. If None, such an image is refused.
-        needs: Names of the model cards that the tool uses. If none of these models is installed,
-            the call is treated as if `context` were None, because the tool will fail anyway.
+    If `context` is given, a network also judges what the image shows, and the user is asked whether
+    to use an unsuitable image. If it is None, an unsuitable image is refused. `needs` names the
+    model cards of the tool; if none of them is installed, `context` is ignored, as the tool will
+    fail anyway.
 
     Raises:
         ToolFailed: The image is not a frontal chest radiograph.

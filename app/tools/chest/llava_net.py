@@ -399,9 +399,9 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the tokenizer and the weights' headers in payload["weights"].
+    """Check tokenizer and weights in payload["weights"]; return {"parameters": their number}.
 
-    Installing and verifying a model call this. The result is {"parameters": their count}.
+    Only the headers of the weights are read.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -209,9 +209,9 @@ def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the processor and the weights' headers in payload["weights"].
+    """Check processor and weights in payload["weights"]; return {"parameters": their number}.
 
-    The result is {"parameters": number of parameters}.
+    Only the headers of the weights are read.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -264,10 +264,10 @@ def load_model(
 
     Args:
         kind: The model's class in transformers.
-        path: The model's folder.
+        path: The folder.
         work: Provides the device and the precision.
         config: The model's configuration; None to read it from the folder.
-        key_mapping: Patterns of weight names in the folder -> names in the class.
+        key_mapping: Regular expressions for weight names in the folder -> names in the class.
         unused: Prefixes of weights that are not needed and may be missing.
         dtype: Data type to use instead of the one in `work.placement`.
 

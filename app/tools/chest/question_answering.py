@@ -82,9 +82,9 @@ def answer_question(
 
     Args:
         entry: The model's entry function in the model process.
-        model: The model.
+        model: The installed model.
         arguments: The call's arguments, "question" and "max_new_tokens" among them.
-        images: The images, in the form that the entry takes.
+        images: Payload entries with the images: "pixels" or "images", as `entry` expects.
         warnings: Warnings about the images.
         context: The context of the tool call.
 

@@ -43,8 +43,7 @@ class Segmentation:
             were found.
         confidence: Name -> mean probability inside that structure's own mask.
         missing: Requested structures that were not found.
-        model: Name of the weights.
-        weights_sha256: Digest of the weights.
+        model: Name of the weights; `weights_sha256` is their digest.
         model_size: (rows, columns) of the model's input.
         warnings: Reasons to doubt the masks.
         agreement: Name -> mean Dice coefficient of this mask with those from each single pass of

@@ -105,7 +105,7 @@ class ModelCache:
         return len(dropped)
 
     def make_room(self, need: int, device: str) -> bool:
-        """Unload the least recently used models until `need` bytes fit; return True if they fit."""
+        """Unload least recently used models until `need` bytes fit; return False if they cannot."""
         while True:
             beside, alone = memory.room(device, self.held(device))
             if need <= beside:

@@ -28,7 +28,7 @@ _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Flush `partial` to the disk and rename it to `target`, replacing any file with that name."""
+    """Flush the file `partial` to the disk, then rename it to `target`, replacing that file."""
     sync(partial)
     rename(partial, target)
     sync_folder_entries(target.parent)

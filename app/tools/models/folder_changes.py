@@ -99,9 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[Place, Path]]) -> None:
-    """Replace installed models by new ones: all of them, or none.
-
-    `staged` has pairs: the model's place, and the folder with its new files.
+    """Replace installed models by new ones, in pairs (place, new folder): all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.
@@ -153,10 +151,7 @@ def is_aside(place: Place) -> bool:
 
 
 def sweep(models: Path, places: Iterable[Place]) -> None:
-    """Delete or move back what killed installations left in the folder `models`.
-
-    `places` are those of all known models. Call this with the lock held.
-    """
+    """Undo what killed installations left in the folder `models`. Call with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)

@@ -59,9 +59,9 @@ class PlannedModel:
     Attributes:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
-        problems: Reasons why the model cannot be installed.
-        other: Reason why this is not the published model, judged by names and sizes; it is then
-            installed only on request ("--other"). "" if no difference is known.
+        problems: Reasons why the model cannot be installed; empty if there are none.
+        other: Difference of the files from the published ones (name, size, digest or commit); they
+            are then installed only if the user allows it. "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """
@@ -190,7 +190,7 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
     `places` are the places of all known models by card name. `name` is the model's card name; if it
-    is None, models are identified by file names, repository or digest.
+    is None, models are identified by file names, a file's digest or the repository.
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.

@@ -245,8 +245,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
 def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model again, even if their digests are known, and return its status.
 
-    `counter` reports the progress. Files that are not the published ones are loaded by `host`, if
-    given; the status is "broken" if that fails.
+    `host` (if any) loads files that are not the published ones; if it fails, they are "broken".
 
     Raises:
         OSError: A file cannot be read.
@@ -273,9 +272,7 @@ def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> Model
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Check that the model at `path` can be loaded, by the `check` function that its card names.
-
-    A card without such a function passes.
+    """Check that the model at `path` can be loaded, if its card names a `check` function.
 
     Raises:
         SightlineError: Loading fails, or there is no `host` or no torch to try it.

@@ -32,7 +32,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress, and raises on a cancel."""
+    """Counts bytes read or written, reports the progress, and raises `Cancelled` on cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -135,7 +135,6 @@ class RecordedFile:
 
     Attributes:
         name: Path below the model's folder, with "/".
-        sha256: SHA-256 digest in hexadecimal.
         modified: Modification time in ns; a file whose time is unchanged need not be read again.
     """
 
