@@ -122,10 +122,7 @@ class ModelInput:
     def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> ModelInput:
         """Prepare an image for a model that was trained on PNG and JPEG files of radiographs.
 
-        Args:
-            snapshot: The image.
-            pixels: Pixels to use instead of the image's, with the same number of rows and columns;
-                None for `model_pixels`.
+        `pixels` are used in place of the image's and have its size; None to use `model_pixels`.
         """
         pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)

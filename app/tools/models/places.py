@@ -126,7 +126,7 @@ class Place:
         return self.base / name
 
     def digest(self, name: str, record: Record | None) -> str:
-        """Return a file's SHA-256; the file is not read if its size and time are as recorded."""
+        """Return a file's SHA-256; it is taken from `record` if size and time are as in there."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
