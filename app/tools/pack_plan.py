@@ -472,7 +472,7 @@ class Plans:
         return tuple(sorted(unique, key=lambda name: -self.rule(name).priority))
 
     def successors(self, tool: str, kinds: Iterable[str]) -> tuple[Successor, ...]:
-        """Return the successors of `tool` for a question of these kinds, in the packs' order."""
+        """Return the successors of `tool` for a question of any of these kinds, in order."""
         asked = frozenset(kinds)
         return tuple(
             item

@@ -17,11 +17,11 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or several about the same thing.
+    """One sentence of an answer, or several about the same thing.
 
     Attributes:
-        cites: Whether the sentence is based on the result and cites it, unlike a general remark ("a
-            score is no diagnosis").
+        cites: True if it is based on the tool's result, whose number is then added; False for a
+            general remark ("a score is no diagnosis").
     """
 
     text: str
