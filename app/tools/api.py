@@ -381,7 +381,7 @@ class Tool(Protocol):
 
 
 class Registrar(Protocol):
-    """The part of the registry that a pack's function `register(registry)` may use."""
+    """The methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

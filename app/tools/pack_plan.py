@@ -65,7 +65,7 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Tools of which one is needed: one that the question names, else the highest `Priority`."""
+    """Tools of which one is needed: one that the question names, else that of top `Priority`."""
 
     tools: tuple[str, ...]
 

@@ -107,7 +107,7 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Return a number as text with thousands separators, and `digits` decimals if not whole."""
+    """Return a number as text: 1,234 if it is whole, otherwise with `digits` decimals."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return one_line(str(value))
     if float(value).is_integer():

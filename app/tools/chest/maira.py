@@ -353,7 +353,7 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
+    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -90,15 +90,15 @@ def marked_memory() -> Generator[None]:
 
 
 def unset_buffers(model: nn.Module) -> list[str]:
-    """Return the names of buffers that a model loaded in `marked_memory` left without values."""
+    """Return the names of buffers that got no value while `model` was loaded in `marked_memory`."""
     return sorted(name for name, buffer in model.named_buffers() if _is_marked(buffer))
 
 
 def altered_weights(model: nn.Module, folder: Path) -> list[str]:
     """Return the names of weights whose values in a loaded model differ from those in its files.
 
-    transformers may run the program's own initialisation on a module with a buffer that is in no
-    file, and so overwrite the module's loaded weights.
+    If a buffer of a module is in no file, transformers may initialise the whole module again with
+    the model's own code, and so overwrite weights that it has already loaded.
     """
     state = model.state_dict()
     altered = list[str]()
@@ -163,7 +163,7 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
+    """Check the weights in payload["weights"]; return {"parameters": their number}.
 
     Names and shapes in the files' headers are compared with those of the modules that `build`
     returns. `rename` is as for `fill_parameters`.

@@ -54,7 +54,7 @@ class View:
         return made
 
     def reduced(self) -> View:
-        """Return the view, averaged over blocks of pixels to at most `_WORKING_SIDE` a side."""
+        """Return the view, averaged over blocks of pixels to at most 768 pixels a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self

@@ -62,7 +62,7 @@ def likely_device() -> str:
 
 
 def device_name(wanted: str) -> str:
-    """Return the name of the device to run on: `wanted`, or the likely one for "auto" or ""."""
+    """Return the name of the device to run on: `wanted`, or `likely_device()` for "auto" or ""."""
     return likely_device() if wanted in ("", "auto") else wanted
 
 
@@ -277,7 +277,7 @@ class CallTracker:
         self._rest()
 
     def failed(self, error: BaseException, *, alive: bool) -> None:
-        """Update the model's state after an error; `alive` says whether the process still runs."""
+        """Update the model's state after an error; `alive` is False if the process has ended."""
         known = self._known()
         if not alive:
             self._board.clear_device(self._device)

@@ -117,7 +117,7 @@ def clear_traceback(error: BaseException) -> None:
 
 
 def in_use(device: str) -> int:
-    """Return the bytes in use on a device; for "cpu", those used by this whole process."""
+    """Return the bytes that torch uses on a device; for "cpu", the process's resident bytes."""
     if device == "cuda":
         return torch.cuda.memory_allocated()
     return torch.mps.current_allocated_memory() if device == "mps" else resident_bytes()
@@ -211,7 +211,7 @@ class Placement:
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The number format of the model's weights, as a torch dtype."""
+        """The torch dtype that `dtype` names."""
         return getattr(torch, self.dtype)
 
 
@@ -231,7 +231,7 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """Return the placement with a 16-bit dtype on the same device; None if it is not float32."""
+    """Return the placement in 16-bit precision on the same device; None if it is that already."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

@@ -246,7 +246,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the documentation's Markdown table of the `known` models, by default all shipped."""
+    """Return a Markdown table of the `known` cards for the documentation; None for all shipped."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

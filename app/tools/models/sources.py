@@ -68,7 +68,7 @@ class Source:
     Attributes:
         label: The source's name, for messages and for the installation's record.
         sizes: Maps each file's name, with "/", to its size in bytes.
-        streams: A function that yields (name, open file) for each file with a given name.
+        streams: A function that takes names of files and yields (name, open file) for each.
         is_file: True if the source is a single file.
         revision: Commit in the repository from which the files came; "" if not known.
         repository: "owner/name" of that repository; "" if not known.
