@@ -30,11 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The image from which a picture was made (`ref`), and its grey-value window.
-
-    If that image was registered to another one, that one is `target`, and `scale` is as in
-    `RegistrationTarget`.
-    """
+    """The image from which a picture was made, its window, and any registration target's image."""
 
     ref: ImageRef
     window: Window | None

@@ -34,7 +34,7 @@ _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 @dataclass(frozen=True, slots=True)
 class ModelPicture:
-    """The picture that is sent to a model for an image, with warnings.
+    """The picture of an image as it is sent to a model, with warnings.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.

@@ -392,7 +392,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
         weights: The network from `load`.
 
     Returns:
-        Masks at the input's own size, or a refusal.
+        Masks at the input's own size; or, with `refused`, the reason why there are none.
 
     Raises:
         ValueError: The pixels are not a 2-D array of finite numbers.

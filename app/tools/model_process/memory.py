@@ -107,7 +107,7 @@ def freeze_garbage_collector() -> None:
 
 
 def clear_traceback(error: BaseException) -> None:
-    """Clear the local variables in an error's traceback, which may keep part of a model alive."""
+    """Clear local variables in an error's traceback: they may keep part of a model in memory."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:

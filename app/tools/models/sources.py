@@ -103,7 +103,7 @@ def open_source(path: Path) -> Source:
 def folder_source(
     path: Path, label: str, *, root: Path | None = None, revision: str = "", repository: str = ""
 ) -> Source:
-    """Return a folder as a `Source`; hidden files and folders in it are left out.
+    """Return a folder as a `Source` with this label; hidden files and folders are left out.
 
     Symbolic links must not lead out of `root`, by default the folder itself.
 

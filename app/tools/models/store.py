@@ -115,7 +115,7 @@ class ModelStore:
         return found
 
     def how_to_get(self, wanted: ModelCard) -> str:
-        """Return instructions for the user to install a model."""
+        """Return instructions for the user to install the model `wanted`."""
         return how_to_get(self.place(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
@@ -123,7 +123,7 @@ class ModelStore:
         return tuple(self.status(known) for known in self.cards.values())
 
     def status(self, wanted: ModelCard) -> ModelStatus:
-        """Return the status of one model, without reading its weights."""
+        """Return the status of the model `wanted`, without reading its weights."""
         return quick_status(self._recovered_place(wanted))
 
     def verify(
