@@ -124,7 +124,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return (answer, its tokens, number of prompt tokens); `most` is the token limit."""
+        """Return (answer to `prompt`, its at most `most` tokens, number of prompt tokens)."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():

@@ -181,7 +181,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """Count one more call that waits for `model` in the `with` block; does nothing for ""."""
+        """Count one more call that waits for `model` during the `with` block; none if it is ""."""
         if not model:
             yield
             return

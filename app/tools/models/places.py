@@ -126,7 +126,7 @@ class Place:
         return self.base / name
 
     def digest(self, name: str, record: Record | None) -> str:
-        """Return a file's SHA-256; it is taken from `record` if size and time are as in there."""
+        """Return a file's SHA-256, from `record` if its size and time are as given there."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
@@ -185,7 +185,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: Place, record: Record | None) -> str:
-    """Return if a model's programs may run, as in `ModelStatus.code`; all of them are read."""
+    """Return the permission to run a model's programs: one of the values of `ModelStatus.code`."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)
