@@ -95,15 +95,15 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
-        alone: Whether this kind counts only if no other kind with tools is recognised: "show the
+        fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether other kinds are ignored in the part of the question with its words, except
-            kinds that are `whole` as well: "ask CheXagent whether the heart is enlarged" does not
+        greedy: Whether other kinds are ignored in the part of the question with its words, except
+            kinds that are `greedy` as well: "ask CheXagent whether the heart is enlarged" does not
             ask for a measurement. `beats` then has effect in this part only.
         addressed: Whether its words name a tool, so that the part of the question after them
             belongs to this kind, too: "CheXagent, is the heart enlarged?".
@@ -121,12 +121,12 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
-    alone: bool = False
+    fallback: bool = False
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False
     again: bool = True
-    whole: bool = False
+    greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
 
@@ -215,18 +215,17 @@ class TextWords:
     Attributes:
         after: Words that introduce the text, which then continues to the end of the sentence; () to
             use the whole question.
-        about: If the question has no word of `after`, the text is the phrase around the first of
-            these words: "RLL consolidation, box".
-        whole: Whether, if the question has no word of `after` and `about` is (), the text is the
-            part of the question for this tool. If False, there is then no text.
-        quoted: Whether a text in quotes, if it is the only one in the question, is used before any
-            of these: "box 'the rounded opacity'".
+        about: Used if the question has none of the words in `after`: the text is the phrase around
+            the first of these words, "RLL consolidation, box".
+        all_addressed: Used if the question has none of the words in `after` and `about` is (): if
+            True, the text is the part of the question for this tool; if False, there is none.
+        quoted: Whether text in quotes is used before all of these: "box 'the rounded opacity'".
     """
 
     argument: str
     after: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
-    whole: bool = False
+    all_addressed: bool = False
     quoted: bool = False
 
 
@@ -274,8 +273,8 @@ class ToolRule:
         numbers: Arguments given as numbers after a word: "window 40/400".
         usual: Pairs (argument, default values); an argument that takes one value gets the first.
         texts: Arguments whose values are text from the question.
-        alone: For a tool that compares images: what the answer says if the patient has no second
-            suitable image open ("no prior is open").
+        missing_image_clause: For a tool that compares images: what the answer says if the patient
+            has no second suitable image open ("no prior is open").
         quotes: The argument, if any, that may refer to another tool's answer; this tool cannot see
             that answer, so it is added to the argument.
     """
@@ -299,7 +298,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
-    alone: str = ""
+    missing_image_clause: str = ""
     quotes: Quotation | None = None
 
 
@@ -359,13 +358,13 @@ class StatementWords:
     Attributes:
         words: The words, as in `QuestionKind.words`.
         tools: Tools whose results support the statement, whatever words they contain.
-        judges: Whether the statement is a judgement. A result cannot support it if its output has
-            "cannot decide" in `judgement`, or False in `reliable`.
+        is_judgement: Whether the statement is a judgement. A result cannot support it if its output
+            has "cannot decide" in `judgement`, or False in `reliable`.
     """
 
     words: tuple[str, ...]
     tools: tuple[str, ...] = ()
-    judges: bool = False
+    is_judgement: bool = False
 
 
 @dataclass(frozen=True, slots=True)
