@@ -215,11 +215,12 @@ class TextWords:
     Attributes:
         after: Words that introduce the text, which then continues to the end of the sentence; () to
             use the whole question.
-        about: Used if the question has none of the words in `after`: the text is the phrase around
-            the first of these words, "RLL consolidation, box".
-        all_addressed: Used if the question has none of the words in `after` and `about` is (): if
-            True, the text is the part of the question for this tool; if False, there is none.
-        quoted: Whether text in quotes is used before all of these: "box 'the rounded opacity'".
+        about: If the question has no word of `after`, the text is the phrase around the first of
+            these words: "RLL consolidation, box".
+        all_addressed: Whether, if the question has no word of `after` and `about` is (), the text
+            is the part of the question for this tool. If False, there is then no text.
+        quoted: Whether a text in quotes, if it is the only one in the question, is used before any
+            of these: "box 'the rounded opacity'".
     """
 
     argument: str
