@@ -26,8 +26,8 @@ class ModelsCommand:
         path: The file or folder to install, or the archive that "pack" writes.
         accept_terms: Whether the user accepts the models' terms of use.
         allow_code: Whether the user allows programs that come with the weights to run.
-        other: Whether to install files even if they differ from the published ones.
-        markdown: Whether `list` prints the Markdown table of the documentation.
+        other: Whether files that differ from the published ones may be installed.
+        markdown: Whether "list" prints the table of models for the documentation, in Markdown.
     """
 
     action: str = "list"

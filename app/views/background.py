@@ -24,7 +24,7 @@ class GuiCalls(QObject):
     """Calls functions, in the order they were sent, on the thread that created this object.
 
     PySide crashes if a thread emits a signal of an object while the GUI thread deletes that object.
-    Threads that nobody waits for therefore emit this object's signal; it is never deleted.
+    Threads that may outlive a window therefore use this object's signal, as it is never deleted.
     """
 
     _arrived = Signal(object)

@@ -173,7 +173,8 @@ class Loader:
     ) -> None:
         """Cut the volume of a series into sections along `plane`.
 
-        Calls `done(sections, volume)`: an instance, and the volume without its voxels' values.
+        Calls `done(sections, volume)`: an instance whose frames are the sections, and the volume,
+        whose voxels have only a shape and no values.
         """
 
         def report(finished: int, total: int) -> None:

@@ -220,7 +220,7 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, frame, drawing, report or pane is still unfinished."""
+        """Whether a scan, frame, render, report or pane is still unfinished."""
         parts = (self.opening, self.canvas, self.documents, self.panes)
         return any(part.busy for part in parts) or self.background.pending > 0
 

@@ -102,7 +102,7 @@ class LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LayerRequest:
-    """A request for an object's shapes on one frame."""
+    """A request for the shapes of object `source` on frame `index` (from 0) of image `target`."""
 
     key: str
     source: Instance
@@ -142,7 +142,7 @@ class Layers:
     # Layers
 
     def lay(self, over: ScaleKey, layer: Layer) -> None:
-        """Draw a label volume over the images whose `Workspace.scale_key` is `over`."""
+        """Draw a label volume over the images (e.g. of a series) with scale key `over`."""
         key = key_of(layer.instance)
         self._asked.add(key)
         self._layers[key] = layer
@@ -176,7 +176,7 @@ class Layers:
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Set the objects that may draw on the image that will be shown next.
+        """Set the objects, e.g. segmentations, that have shapes for the image to be shown next.
 
         Until `show_on` is called, the previous image stays on the canvas with its shapes.
         """

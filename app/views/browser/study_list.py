@@ -154,7 +154,7 @@ class StudyList(QWidget):
             viewport.show(wanted)
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further down (negative: up); skip those drawn over images."""
+        """Show the series `steps` further down (negative: up); skip series drawn over others."""
         model = self.model
         places = [
             number
@@ -284,7 +284,7 @@ class StudyModel(QAbstractListModel):
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
-        """Return the index of the row with a key; an invalid index if there is no such row."""
+        """Return the index of the row that has this `key`; an invalid index if none has it."""
         number = self._places.get(key)
         return QModelIndex() if number is None else self.index(number)
 

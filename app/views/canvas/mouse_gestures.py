@@ -31,7 +31,7 @@ class Drag(Enum):
 
 
 def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
-    """Return what a drag with a button does, None for nothing; Space makes the left button pan."""
+    """Return what a drag with a button does, None for nothing; with Space the left button pans."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
@@ -84,7 +84,7 @@ class FrameScroll:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Add a wheel angle (1/8 degree); return the whole steps, positive for later frames."""
+        """Add a wheel angle (1/8 degree); return how many notches are full, negative if upwards."""
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

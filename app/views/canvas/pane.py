@@ -37,7 +37,7 @@ _AS_IS = Window(127.5, 255.0, function=VoiFunction.LINEAR_EXACT)
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
-    """Return a tool's picture and smaller copies; a grey picture is coloured with map `cmap`.
+    """Return a tool's picture and smaller copies; `cmap` names the colour map for a grey picture.
 
     Pillow decodes it, since QImageReader would hold Python's lock and thereby block the window.
 
@@ -151,7 +151,7 @@ class PictureView(ImageView):
 
 
 class PaneView(QWidget):
-    """A widget with one picture by a tool, its title, description, maker and a close button."""
+    """A widget that shows one `Pane`: picture, title, description, tool and a close button."""
 
     def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A card with a run's question to the user; it is answered once and never takes the focus."""
+    """A card with a run's question to the user, answered once; it never takes the focus."""
 
     def __init__(
         self,
@@ -76,7 +76,10 @@ class RequestCard(QFrame):
         """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer; `scope` is "once", or "session" for the whole conversation."""
+        """Show whether the user `granted` it, and the user's `reason` ("" for none).
+
+        `scope` is how long the answer holds: "once", or "session" for the whole conversation.
+        """
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -159,7 +162,7 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A card whose yes buttons work only after all of it has been on the screen."""
+    """A card with buttons for yes that work only once the whole question has been on the screen."""
 
     arguments: LongText | None = None
 
@@ -201,7 +204,7 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run; shows its arguments, and the files and hosts it would reach.
+    """Asks whether a tool may run; shows its arguments, and the files and hosts it would use.
 
     The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
     """

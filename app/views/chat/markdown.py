@@ -61,7 +61,10 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style; `target` is the finding id or result number it links to."""
+    """A piece of a line in one style; `tip` is its tooltip, or "".
+
+    `target` is the id of the finding or the number of the tool result it links to; "" for no link.
+    """
 
     text: str
     style: Style = Style.PLAIN

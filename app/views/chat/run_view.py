@@ -1,4 +1,4 @@
-"""One question with its cards and its answer: turns the events of a run into widgets."""
+"""One question with its answer and the cards of its tool calls, made from the events of a run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class NoteLine(QWidget):
 
 
 class ActivityBar(QWidget):
-    """A moving bar with a text beside it, shown while a run has nothing new to show."""
+    """A moving bar with a text, shown while a run has nothing new to show.
+
+    `stopping` is the text shown once the user has stopped the run; "" before.
+    """
 
     def __init__(self, *, live: bool) -> None:
         super().__init__()
@@ -78,7 +81,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show the attribute `stopping` or, if that is "", `text`; hide the bar if both are "".
+        """Show `text` unless `stopping` is set, which then stays; hide the bar if both are "".
 
         `passing` means that the text is shown only until the run's next event.
         """
@@ -114,7 +117,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")
 class RunView(QWidget):
     """Shows one run: the question, its cards and its answer, in order of arrival.
 
-    `past` is the recorded run to show, at index `place` of its thread; None for a new run.
+    `past` is the recorded run to show, and `place` its index in its thread; None for a new run.
     """
 
     def __init__(
