@@ -303,6 +303,7 @@ def _models(argv: list[str]) -> int:
     install.add_argument(
         "--other",
         action="store_true",
+        dest="unpublished",
         help="take files that are not the published ones, if the model can load them",
     )
     get = actions.add_parser("get", parents=[shared, agreeing], help="download models by name")

@@ -26,8 +26,8 @@ class ModelsCommand:
         path: The file or folder to install, or the archive that "pack" writes.
         accept_terms: Whether the user accepts the models' terms of use.
         allow_code: Whether the user allows programs that come with the weights to run.
-        other: Whether files that differ from the published ones may be installed.
-        markdown: Whether "list" prints the table of models for the documentation, in Markdown.
+        unpublished: Whether to install files even if they differ from the published ones.
+        markdown: Whether `list` prints the Markdown table of the documentation.
     """
 
     action: str = "list"
@@ -35,7 +35,7 @@ class ModelsCommand:
     path: Path | None = None
     accept_terms: bool = False
     allow_code: bool = False
-    other: bool = False
+    unpublished: bool = False
     markdown: bool = False
     as_json: bool = False
 
@@ -101,7 +101,7 @@ def _install(program: Program, command: ModelsCommand) -> Sequence[ModelStatus]:
     _print_plan(plan)
     accepted = _terms_agreed(((m.card, m.terms) for m in plan.models if m.terms), command)
     code = _code_agreed(plan.code, command)
-    consent = Consent(accepted, code, command.other)
+    consent = Consent(accepted, code, command.unpublished)
     statuses = store.install(plan, consent, host=program.host, progress=_print_progress)
     _end_line()
     for model in plan.models:

@@ -95,15 +95,15 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
-        alone: Whether this kind counts only if no other kind with tools is recognised: "show the
+        fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        whole: Whether the part of the question with its words is for its tools alone, so that other
-            kinds do not count there unless they are `whole` as well ("ask CheXagent whether the
+        greedy: Whether the part of the question with its words is only for its tools, so that other
+            kinds do not count there unless they are `greedy` as well ("ask CheXagent whether the
             heart is enlarged"). In other parts of the question, its `beats` has no effect.
         addressed: Whether its words name the tool that is asked, so that the part of the question
             after them is for its tools as well: "CheXagent, is the heart enlarged?".
@@ -123,12 +123,12 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     unless: tuple[str, ...] = ()
-    alone: bool = False
+    fallback: bool = False
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False
     again: bool = True
-    whole: bool = False
+    greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
 
@@ -219,15 +219,15 @@ class TextWords:
             use the whole question.
         about: Used if the question has none of the words in `after`: the text is the phrase around
             the first of these words, "RLL consolidation, box".
-        whole: Used if the question has none of the words in `after` and `about` is (): if True, the
-            text is the part of the question for this tool; if False, there is none.
+        all_addressed: Used if the question has none of the words in `after` and `about` is (): if
+            True, the text is the part of the question for this tool; if False, there is none.
         quoted: Whether text in quotes is used before all of these: "box 'the rounded opacity'".
     """
 
     argument: str
     after: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
-    whole: bool = False
+    all_addressed: bool = False
     quoted: bool = False
 
 
@@ -276,8 +276,8 @@ class ToolRule:
         usual: Pairs (argument, default values), for a question that gives no value for it; an
             argument that takes one value gets the first.
         texts: Arguments whose values are text from the question.
-        alone: For a tool that needs several images: the clause for the answer if no other suitable
-            image of the patient is open ("no prior is open").
+        missing_image_clause: For a tool that needs several images: the clause for the answer if no
+            other suitable image of the patient is open ("no prior is open").
         quotes: References to another tool's answer in a question to this tool, which has no memory.
     """
 
@@ -300,7 +300,7 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
-    alone: str = ""
+    missing_image_clause: str = ""
     quotes: Quotation | None = None
 
 
@@ -358,13 +358,13 @@ class StatementWords:
     Attributes:
         words: The words, as in `QuestionKind.words`.
         tools: Tools whose results support the statement, whatever words they contain.
-        judges: Whether the statement is a judgement. A result cannot support it if its output has
-            "cannot decide" in `judgement`, or False in `reliable`.
+        is_judgement: Whether the statement is a judgement. A result cannot support it if its output
+            has "cannot decide" in `judgement`, or False in `reliable`.
     """
 
     words: tuple[str, ...]
     tools: tuple[str, ...] = ()
-    judges: bool = False
+    is_judgement: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def warning(models: Sequence[str]) -> str:
     )
 
 
-def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
+def mark_synthetic(result: ToolResult, models: Sequence[str]) -> ToolResult:
     """Return a call's result with the mark that `models` made images it is based on, if any did.
 
     All tools' results pass through here, so that no tool can leave the mark out: a synthetic image

@@ -11,7 +11,7 @@ from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
-from app.tools.picture_sources import CallImages, marked
+from app.tools.picture_sources import CallImages, mark_synthetic
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"
 """An entry point of this group names a function `register(registry)`."""
@@ -158,7 +158,7 @@ class RegisteredTool:
             )
         # Each call has its own, since calls of one tool may run at the same time.
         images = CallImages(context.images)
-        return marked(self._tool.run(args, replace(context, images=images)), images.models)
+        return mark_synthetic(self._tool.run(args, replace(context, images=images)), images.models)
 
     def __getattr__(self, name: str) -> Any:
         # Other attributes of a pack's tool stay reachable, for its own tests and commands.
@@ -185,7 +185,7 @@ def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     """Return a third-party pack's plan, changed so that it cannot disturb other packs.
 
     The words in `EVERYDAY_WORDS` are removed from its kinds of question and its caveats, and the
-    kinds' `whole` and `addressed` are set to False. All plans are checked against every question:
+    kinds' `greedy` and `addressed` are set to False. All plans are checked against every question:
     words such as "is" or "image" would make the program ask the language model once more about
     nearly every question. A kind of question
     that has no words left is left out. A kind with `bare` keeps its words, since it counts only if
@@ -197,8 +197,8 @@ def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     foreign = sorted({rule.tool for rule in plan.tools} - set(tools))
     if foreign:
         raise ValueError(f"its plan has rules for tools of others: {', '.join(foreign)}")
-    # `whole` and `addressed` would take words away from other packs' kinds.
-    own = (replace(kind, whole=False, addressed=False) for kind in plan.kinds)
+    # `greedy` and `addressed` would take words away from other packs' kinds.
+    own = (replace(kind, greedy=False, addressed=False) for kind in plan.kinds)
     kinds = (kind if kind.bare else _without_everyday_words(kind) for kind in own)
     caveats = tuple(word for word in plan.caveats if not _is_everyday(word))
     kept = tuple(kind for kind in kinds if kind is not None)

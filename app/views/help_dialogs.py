@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
-from app.imaging.processes.confinement import holds
+from app.imaging.processes.confinement import can_confine
 from app.paths import shipped_table
 from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
@@ -37,7 +37,7 @@ def about(parent: QWidget) -> QDialog:
     confined = (
         "Files are decoded in isolated processes: they cannot write files, start programs or use "
         "the network."
-        if holds()
+        if can_confine()
         else "This system cannot isolate the processes that decode files: they run with your "
         "permissions."
     )

@@ -202,7 +202,7 @@ class _ActiveModel:
                 show_audit=lambda: show_audit(program.audit, window, window.workspace.opened_files),
                 show_models=lambda: chat.models_wanted.emit(""),
                 tools=specs,
-                site=program.site_rules,
+                site_rules=program.site_rules,
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.identity import uid_marks
+from app.imaging.files.identity import uid_hashes
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_id_warnings
-from app.imaging.studies.instance_lists import StoredInstances, marks_of
+from app.imaging.studies.instance_lists import StoredInstances, uid_hashes_of
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
@@ -164,7 +164,7 @@ class _Table:
         """Yield the series and place there of the images with a SOP Instance UID."""
         found: list[int] = []
         for numbers, at, number_of in (
-            (*self._marked, lambda: uid_marks((uid,))[0]),
+            (*self._marked, lambda: uid_hashes((uid,))[0]),
             (*self._hashed, lambda: np.int64(hash(uid))),
         ):
             if len(numbers):
@@ -191,7 +191,7 @@ class _Table:
         places: list[NDArray[np.int64]] = []
         for start, one in zip(self._starts.tolist(), self.series, strict=False):
             if isinstance(one.instances, StoredInstances) is stored:
-                numbers.append(marks_of(one.instances) if stored else _hashes(one.instances))
+                numbers.append(uid_hashes_of(one.instances) if stored else _hashes(one.instances))
                 places.append(np.arange(start, start + len(one.instances)))
         if not numbers:
             return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -182,7 +182,7 @@ GROUNDING = "xray_phrase_grounding"
 
 def without(models: Path, folder: Path, *cards: str) -> Path:
     """Return a copy of a models folder without some models."""
-    left_out = [ModelStore(models).place(card_of(name)).path.name for name in cards]
+    left_out = [ModelStore(models).paths_of(card_of(name)).path.name for name in cards]
     shutil.copytree(models, folder, ignore=shutil.ignore_patterns(*left_out))
     return folder
 

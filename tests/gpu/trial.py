@@ -112,7 +112,7 @@ class Trial:
         """Make a tool's models of that size where the store looks for them."""
         store = ModelStore(self._bench.models)
         for name in MODELS[tool]:
-            place = store.place(store.card(name)).path
+            place = store.paths_of(store.card(name)).path
             payload = {"tool": tool, "folder": str(place), "options": {"size": size}}
             self._call("tests.support.tiny_making:entry", {**payload, "device": "cpu"})
             store.accept(name)

@@ -51,7 +51,7 @@ class Shown:
         self.grants = Grants()
         self.saved: list[Settings] = []
         sources = SettingsSources(
-            Keys(), Consents(), self.grants, FakeProbe(), tools=tools, site=site
+            Keys(), Consents(), self.grants, FakeProbe(), tools=tools, site_rules=site
         )
         self.dialog = SettingsDialog(
             Settings(policy=policy), sources, self.saved.append, lambda _: None

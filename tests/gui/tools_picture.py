@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
     grants.refuse("thread", "export_report")
     site = Policy.from_data({"tools": {"send_report": "deny"}})
     sources = SettingsSources(
-        Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site=(site,)
+        Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site_rules=(site,)
     )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
     dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)

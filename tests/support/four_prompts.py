@@ -108,7 +108,7 @@ def install(host: ModelHost, models: Path) -> ModelStore:
     """Install tiny models for all four prompts in a models folder, with their terms accepted."""
     store = ModelStore(models)
     places = [
-        (tool, card, str(store.place(store.card(card)).path))
+        (tool, card, str(store.paths_of(store.card(card)).path))
         for tool, cards in MODELS.items()
         for card in cards
     ]

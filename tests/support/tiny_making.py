@@ -35,6 +35,6 @@ def install(host: ModelHost, tool: str, models: Path, card: str, **options: Any)
         options: For `build`.
     """
     store = ModelStore(models)
-    place = store.place(store.card(card))
+    place = store.paths_of(store.card(card))
     make(host, tool, place.path, **options)
     store.accept(card)

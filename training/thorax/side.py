@@ -46,7 +46,7 @@ def features(net: ThoraxNet, pool: pools.Pool, copies: int, seed: int) -> tuple[
         label, kind = torch.from_numpy(pool.labels[part]), torch.from_numpy(pool.kinds[part])
         shown = [augment(image, label, kind) for _ in range(copies)]
         told = [
-            net.side_features(x.contiguous(memory_format=torch.channels_last)) for x, *_ in shown
+            net.mirror_features(x.contiguous(memory_format=torch.channels_last)) for x, *_ in shown
         ]
         upright = [torch.where(view == 0, side.float(), torch.nan) for _, _, view, side in shown]
         found.append(torch.stack(told, 1))

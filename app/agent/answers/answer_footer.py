@@ -33,7 +33,7 @@ class RelevantResults:
 
     Attributes:
         results: The results, in the order in which they arrived.
-        rested_on: The numbers (`LoggedCall.number`) of the results that the answer is based on:
+        basis_numbers: The numbers (`LoggedCall.number`) of the results that the answer is based on:
             those from this run and those that it cites; all if a model's answer cites nothing.
         seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
             question is about, in the order of the open images.
@@ -43,12 +43,12 @@ class RelevantResults:
     """
 
     results: tuple[LoggedCall, ...] = ()
-    rested_on: frozenset[int] = frozenset()
+    basis_numbers: frozenset[int] = frozenset()
     seen: Notes = ()
     mirrored: tuple[str, ...] = ()
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
-    def where(self, item: LoggedCall) -> str:
+    def other_image_name(self, item: LoggedCall) -> str:
         """Return the name of a result's image; "" if it is the current image or unknown.
 
         For an image that has been closed, a phrase that says so is returned.
@@ -113,12 +113,12 @@ ADVICE = "These results were not averaged: look at the image yourself."
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
     """Return a paragraph on contradictions between the given results; "" if there are none."""
     results = concerned.results
-    given = [as_given(item) for item in results]
+    given = [call_result_of(item) for item in results]
     lines = [
         f"- on {one_line(found.about)}{_place(found, concerned)}: "
         f"{'; '.join(_sides(found, results))}."
         for found in _found(given, plans)
-        if any(results[place].number in concerned.rested_on for _, place in found.sides)
+        if any(results[place].number in concerned.basis_numbers for _, place in found.sides)
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
 
@@ -134,7 +134,7 @@ def _found(given: Sequence[CallResult], plans: Plans) -> Iterator[Disagreement]:
 
 
 def _place(found: Disagreement, concerned: RelevantResults) -> str:
-    places = (concerned.where(concerned.results[place]) for _, place in found.sides)
+    places = (concerned.other_image_name(concerned.results[place]) for _, place in found.sides)
     where = next(filter(None, places), "")
     return f" in {where}" if where else ""
 
@@ -144,7 +144,7 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
         yield cite(one_line(text), results[place].message.evidence)
 
 
-def as_given(item: LoggedCall) -> CallResult:
+def call_result_of(item: LoggedCall) -> CallResult:
     """Return a finished call as a `CallResult`, the form in which packs compare results."""
     call, result = item.call, item.message
     return CallResult(call.name, call.arguments, result.output, result.metadata, item.sources)
@@ -192,7 +192,7 @@ def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[s
         for said in dict.fromkeys(_warnings(item)):
             known = one_line(said).casefold() in answer
             if _minded(said, item.call.name, plans) and not known:
-                alike.setdefault((concerned.where(item), said), []).append(item)
+                alike.setdefault((concerned.other_image_name(item), said), []).append(item)
     for (where, said), items in alike.items():
         tools = ", ".join(dict.fromkeys(name_of_tool(item.call.name, plans) for item in items))
         place = f" on {where}" if where else ""

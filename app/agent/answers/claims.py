@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from app.agent.answers.answer_footer import as_given, relevant_results
+from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import CODE, citations, mark, numbers_in, unmarked
 from app.agent.call_log import LoggedCall
 from app.agent.enforcement.director import Director
@@ -188,7 +188,8 @@ class Claims:
         concerned = relevant_results(record, intent, (), by_rules=False)
         for number, item in self._results.items():
             if about and item.images and item.sources.isdisjoint(about):
-                yield number, f"result {number} is of {concerned.where(item) or 'another image'}"
+                image = concerned.other_image_name(item) or "another image"
+                yield number, f"result {number} is of {image}"
 
     # -- figures
 
@@ -271,7 +272,7 @@ class Claims:
                 yield f"result {_listed(cited)} cannot show this"
             elif not shown:
                 yield self._unsupported()
-            elif statement.judges and all(doubts) and not _DOUBT.search(words):
+            elif statement.is_judgement and all(doubts) and not _DOUBT.search(words):
                 yield f"result {shown[0]} {doubts[0]}"
         against = dict(self._against(words, cited or self._results))
         said = [f"result {number} says {why}" for number, why in against.items() if why]
@@ -281,7 +282,7 @@ class Claims:
     def _against(self, words: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
         """Yield what results that speak of a sentence's subject say against it; "" for nothing."""
         for number in numbers:
-            given = as_given(self._results[number])
+            given = call_result_of(self._results[number])
             for pack in self._plans.packs:
                 said = pack.contradicts(words, given) if pack.contradicts else None
                 if said is not None:
@@ -298,7 +299,7 @@ class Claims:
         return index in self._said[number]
 
     def _unsupported(self) -> str:
-        if self._director.seen:
+        if self._director.model_sees:
             return "an impression from a reduced picture, not a result"
         return "no result shows this" if self._results else "no tool has looked at the image"
 

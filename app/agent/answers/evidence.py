@@ -123,7 +123,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
                 yield found
 
 
-def said_on_the_way(history: Sequence[Message]) -> list[str]:
+def texts_beside_calls(history: Sequence[Message]) -> list[str]:
     """Return the texts that the model wrote beside its tool calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
@@ -149,7 +149,7 @@ def cite(line: str, number: int) -> str:
     return f"{line} {mark}"
 
 
-def told(message: Message) -> str:
+def number_line(message: Message) -> str:
     """Return the line that tells the model a result's number; "" if the message has no number."""
     return f"Cite this result as [{message.evidence}]." if message.evidence else ""
 

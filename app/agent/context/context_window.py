@@ -174,7 +174,7 @@ def _summarised(entry: _Entry, ref: str) -> Message | None:
     if message.role != "tool":
         return None
     data: dict[str, Any] = message.data or {"summary": message.text}
-    return marked_result(retold(message, summary_line(data, ref), data))
+    return marked_result(with_model_text(message, summary_line(data, ref), data))
 
 
 def _without_pictures(entry: _Entry, _: str) -> Message | None:
@@ -192,7 +192,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
     return entry.message.model_copy(update={"text": text})
 
 
-def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
+def with_model_text(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
     """Return a copy of a tool message whose text for the model is the JSON of `made`.
 
     The copy also holds `data`, the whole result, for the program's own use.
@@ -341,7 +341,7 @@ class ContextWindow:
         data: dict[str, Any] = message.data or {"text": message.text}
         ref = ref if self.info.own_tools else ""
         made = shorten(data, ref, limit, self._count)
-        return message if made == message.data else retold(message, made, data)
+        return message if made == message.data else with_model_text(message, made, data)
 
 
 class _Memory(Generic[K, T]):

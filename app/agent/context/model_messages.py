@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.agent.answers.evidence import told
+from app.agent.answers.evidence import number_line
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
 from app.errors import FileProblem
@@ -145,7 +145,7 @@ def system_prompt() -> str:
 def marked_result(message: Message) -> Message:
     """Return a tool message marked as data, with its citation number and Sightline's advice."""
     advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
-    parts = (as_data(message.text), told(message), advice)
+    parts = (as_data(message.text), number_line(message), advice)
     text = "\n".join(part for part in parts if part)
     return message.model_copy(update={"text": text})
 

@@ -62,10 +62,10 @@ class Director:
         by_rules: Whether rules rather than a model choose the calls of this run.
         results: The results of this run, in the order in which they arrived.
         notes: Remarks for the answer on names (such as field values) that do not exist.
-        seen: Whether the model was sent pictures with this question.
+        model_sees: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        without: Whether the model was asked once to call a needed tool, and answered without it.
+        model_declined_call: Whether the model was asked once to call a needed tool, and did not.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -74,7 +74,7 @@ class Director:
         self.by_rules = False
         self.results: list[Message] = []
         self.notes: list[str] = []
-        self.seen = False
+        self.model_sees = False
         self.record = CallLog()
         self.offered: frozenset[str] = frozenset()
         self._plan = plan
@@ -90,7 +90,7 @@ class Director:
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._urged = False
-        self.without = False
+        self.model_declined_call = False
 
     def begin(
         self,
@@ -210,7 +210,7 @@ class Director:
             for name in verdict.missing
             if name in self.offered and not self._goal.tried(name, self.results)
         ]
-        self.without = not verdict.complete and bool(missing) and self._urged
+        self.model_declined_call = not verdict.complete and bool(missing) and self._urged
         if verdict.complete or not missing or self._urged or self.by_rules:
             return []
         self._urged = True
@@ -275,7 +275,7 @@ class Director:
 
     def _needed(self) -> Intent:
         """Return what is asked, without the tools that a model with eyes can do without."""
-        return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
+        return self.intent.with_eyes() if self.model_sees and not self.by_rules else self.intent
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Return whether a call may run beside those of the turn, because they do not affect it."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.enforcement.verdicts import found_nothing, listed
+from app.agent.enforcement.verdicts import found_nothing, listing
 from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
@@ -92,7 +92,7 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
     what = seek.argument.replace("_", " ")
     if not names:
         return AdaptedRetry(None, f"{seek.tool} lists no {what} either")
-    there = f"there is: {listed(names)}"
+    there = f"there is: {listing(names)}"
     given = call.arguments.get(seek.argument)
     if not given:
         return AdaptedRetry(None, f"no {what} was given; {there}")
@@ -107,11 +107,11 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
         chosen += near
     chosen = list(dict.fromkeys(chosen))
     if chosen == wanted:
-        return AdaptedRetry(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
+        return AdaptedRetry(None, f"{what} {listing(chosen)} exists, and nothing is in it; {there}")
     arguments = {**call.arguments, seek.argument: chosen if several else chosen[0]}
     again = ToolCall(id=f"{call.id}{AGAIN}", name=call.name, arguments=arguments)
     old = ", ".join(wanted)
-    return AdaptedRetry(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
+    return AdaptedRetry(again, f"{what} {old!r} does not exist; the nearest is {listing(chosen)}")
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:

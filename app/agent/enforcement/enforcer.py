@@ -24,7 +24,7 @@ from app.agent.enforcement.rulings import (
     Refusal,
     Ruling,
     RunFirst,
-    listed,
+    need_text,
     new_id,
 )
 from app.agent.events import Override
@@ -383,7 +383,7 @@ class Enforcer:
         above: tuple[str, ...],
     ) -> RunFirst | Refusal:
         if images and self._names_no_image(call):
-            what = f"{call.name} needs a result of {listed(need)}"
+            what = f"{call.name} needs a result of {need_text(need)}"
             reason = f"{what}, and the image that it names is not open."
             override = Override(rule="dependency", tool=call.name, reason=reason)
             return Refusal(call, override, "Name an open image.")
@@ -406,7 +406,7 @@ class Enforcer:
             elif deeper is None and self._once("dependency", name, "|".join(sorted(images))):
                 root = self._roots.get(call.id, call.id)
                 first = self._inserted(name, root, arguments)
-                return self._before(call, first, f"{call.name} needs a result of {listed(need)}")
+                return self._before(call, first, f"{call.name} needs a result of {need_text(need)}")
         return self._refused(call, need, lacking, images, unmet)
 
     def _names_no_image(self, call: ToolCall) -> bool:
@@ -441,7 +441,7 @@ class Enforcer:
         images: Collection[str],
         unmet: str,
     ) -> Refusal:
-        reason = f"{call.name} needs a result of {listed(need)}, and there is none"
+        reason = f"{call.name} needs a result of {need_text(need)}, and there is none"
         blocks = list(filter(None, (self._blocked(name, images) for name in lacking)))
         reason += f" ({'; '.join(blocks)})." if blocks else "."
         override = Override(rule="dependency", tool=call.name, reason=reason)

@@ -65,7 +65,7 @@ GO_ON_WITHOUT = (
 )
 
 
-def listed(need: AnyOf | AllOf) -> str:
+def need_text(need: AnyOf | AllOf) -> str:
     """Return the names of the needed tools, joined with "or" for any of them or "and" for all."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)

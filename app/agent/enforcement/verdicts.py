@@ -65,7 +65,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
         return TaskVerdict("done", f"it found nothing: no {keys}; none may be the answer")
     absent = _looked_for_in_vain(rule, message, _asked_values(rule.tool, asked))
     if absent:
-        return TaskVerdict("incomplete", f"no result for {listed(absent)}")
+        return TaskVerdict("incomplete", f"no result for {listing(absent)}")
     return TaskVerdict("done")
 
 
@@ -115,14 +115,14 @@ def judge_goal(
         reasons.append("none of the calls gave a result")
     left = _left_open(open_steps, plans, needed, ran)
     if left:
-        reasons.append(f"still open in the plan: {listed(left)}")
+        reasons.append(f"still open in the plan: {listing(left)}")
     why = "; ".join(reason.rstrip(".") for reason in reasons)
     if reasons and not any(why.startswith(tool) for tool in (*needed, *asked.absent)):
         why = f"{why[0].upper()}{why[1:]}"  # a tool keeps its name
     return GoalVerdict(not reasons, f"{why}." if why else "", tuple(missing))
 
 
-def listed(names: Sequence[str]) -> str:
+def listing(names: Sequence[str]) -> str:
     """Join names into one line of text; if there are many, only the first few are listed."""
     shown = ", ".join(names[:_MOST_NAMED])
     rest = len(names) - _MOST_NAMED

@@ -19,7 +19,7 @@ from typing import Any
 from app import __version__
 from app.agent.answers.answer_footer import answer_footer
 from app.agent.answers.claims import Claims
-from app.agent.answers.evidence import MARK, Evidence, said_on_the_way
+from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.model_messages import planning_text
@@ -217,7 +217,7 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
-            said = [*self.answers.refused, *said_on_the_way(self.request.thread.history)]
+            said = [*self.answers.refused, *texts_beside_calls(self.request.thread.history)]
             marked, early = self._marked(answer, said)
             uncited = self.director.by_rules and not self.calls.evidence.cites(answer)
             self.director.finish(
@@ -307,9 +307,9 @@ class _Run:
             if answer is not None:
                 self.ruled = True
                 return answer
-            self.director.seen = await self.asking.go_on()
+            self.director.model_sees = await self.asking.go_on()
         else:
-            self.director.seen = await self.asking.ask(intent.images)
+            self.director.model_sees = await self.asking.ask(intent.images)
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
@@ -318,7 +318,7 @@ class _Run:
             if isinstance(calls, str):
                 self.answers.urge(message.text, calls)
                 continue
-            if not calls and self.director.without:
+            if not calls and self.director.model_declined_call:
                 answer = await self.rules.stand_in(message.text)
                 if answer is not None:
                     return answer

@@ -49,7 +49,7 @@ from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 
 @dataclass(slots=True)
-class Overrides:
+class ImageConfirmations:
     """Asks the user whether a tool may use an unsuitable image, and remembers the answers of a run.
 
     Use an instance on the loop's thread only, except for the function that `of` returns.
@@ -167,7 +167,7 @@ class ToolCalls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        overrides: Asks the user on behalf of running tools.
+        confirmations: Asks the user on behalf of running tools.
     """
 
     request: RunRequest
@@ -185,11 +185,11 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
-    overrides: Overrides = field(init=False)
+    confirmations: ImageConfirmations = field(init=False)
 
     def __post_init__(self) -> None:
         grants = self.approvals.grants
-        self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
+        self.confirmations = ImageConfirmations(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls in one message; return the limit that was reached, or None.
@@ -317,7 +317,7 @@ class ToolCalls:
         self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
-            confirm = self.overrides.of(call.id, tool.spec.name, token, waited)
+            confirm = self.confirmations.of(call.id, tool.spec.name, token, waited)
             context = self._context(call, gate, token, confirm)
             return await run_tool(tool, args, context, timeout_s, self._keep, waited)
         except asyncio.CancelledError:

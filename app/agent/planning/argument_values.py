@@ -145,7 +145,7 @@ def _text_span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[in
         return match.end(), end.start() if end else len(blank)
     if item.about:
         return _phrase_span(item.about, tokens or tokens_of(blank))
-    return (0, len(blank)) if item.whole else None
+    return (0, len(blank)) if item.all_addressed else None
 
 
 def _phrase_span(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:

@@ -41,7 +41,7 @@ class Reading:
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        reach: For each kind that has `QuestionKind.beats` or is `whole`, the indices in `tokens`
+        spans: For each kind that has `QuestionKind.beats` or is `greedy`, the indices in `tokens`
             of the words that belong to it, as `words_by_kind` returns them.
     """
 
@@ -51,20 +51,20 @@ class Reading:
     kinds: Mapping[Key, Sequence[Match]]
     denied: Sequence[Denial]
     action_matches: Sequence[Match]
-    reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
+    spans: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
         """Return the part of `text` that belongs to these kinds of question, or all if none does.
 
         `text` is the question, or a copy of the same length with quoted contents blanked.
         """
-        words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
-        spans: list[str] = []
+        words = frozenset[int]().union(*(self.spans.get(key, frozenset()) for key in kinds))
+        texts: list[str] = []
         for place in sorted(words):
             after = place + 1
             end = self.tokens[after].start if after < len(self.tokens) else len(text)
-            spans.append(text[self.tokens[place].start if place else 0 : end])
-        return "".join(spans).strip() or text
+            texts.append(text[self.tokens[place].start if place else 0 : end])
+        return "".join(texts).strip() or text
 
     def denials_for(self, tool: str) -> list[Denial]:
         """Return the exclusions that affect a tool.
@@ -113,7 +113,7 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
         subjects=subjects,
         targets=frozenset(match.owner for match in book.target_words.find(tokens)),
     )
-    return Reading(intent, named, tokens, kinds, denied, found.action_matches, found.reach(kinds))
+    return Reading(intent, named, tokens, kinds, denied, found.action_matches, found.spans(kinds))
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:

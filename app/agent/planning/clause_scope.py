@@ -266,7 +266,7 @@ def words_by_kind(
     mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
     the heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a
     box. Outline it"), and to one in `named` the part that it addresses ("MedGemma: lines ok?"); see
-    `QuestionKind.whole` and `addressed`.
+    `QuestionKind.greedy` and `addressed`.
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

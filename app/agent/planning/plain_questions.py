@@ -299,4 +299,4 @@ def _other_images(
     if len(others) == len(names) - 1:
         for name, other in zip(names[1:], others, strict=True):
             arguments.setdefault(name, other)
-    return "" if others else rule.alone
+    return "" if others else rule.missing_image_clause

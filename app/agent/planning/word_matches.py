@@ -167,7 +167,7 @@ class WordMatches:
         if not asked and not beyond:
             return frozenset()
         # Words such as "compared with yesterday" state history and are a request as well.
-        kept = (match.positions for match in matches if self._kind(match).whole)
+        kept = (match.positions for match in matches if self._kind(match).greedy)
         return past - frozenset[int]().union(*kept)
 
     def _kind(self, match: Match) -> QuestionKind:
@@ -296,25 +296,25 @@ class WordMatches:
             if not self._belongs_to_other_pack(key, matches)
         }
         busy = any(
-            kind.tools and not kind.alone for kind in map(self.pack_words.kinds.get, found) if kind
+            one.tools and not one.fallback for one in map(self.pack_words.kinds.get, found) if one
         )
         return {
             key: matches
             for key, matches in found.items()
-            if not (busy and self.pack_words.kinds[key].alone)
+            if not (busy and self.pack_words.kinds[key].fallback)
         }
 
     def _without_beaten_kinds(self, found: Mapping[Key, list[Match]]) -> dict[Key, list[Match]]:
         """Return the kinds without those that another kind overrides in the parts it claims."""
         everywhere = frozenset(range(len(self.tokens)))
         banned: dict[Key, frozenset[int]] = {}
-        for key, said in self.reach(found).items():
+        for key, said in self.spans(found).items():
             kind = self.pack_words.kinds[key]
             beaten = {(key[0], other) for other in kind.beats}
-            if kind.whole:
-                beaten |= {one for one, other in self.pack_words.kinds.items() if not other.whole}
+            if kind.greedy:
+                beaten |= {one for one, other in self.pack_words.kinds.items() if not other.greedy}
             for other in beaten:
-                excluded = said if kind.whole else everywhere
+                excluded = said if kind.greedy else everywhere
                 banned[other] = banned.get(other, frozenset()) | excluded
         for key in found:
             for other in self.pack_words.kinds[key].means:
@@ -343,17 +343,17 @@ class WordMatches:
             {self.parts.part_numbers[match.first] for match in self.subject_matches}
         )
 
-    def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
+    def spans(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
         """Return the indices of the words that belong to each kind in `found`.
 
-        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `whole`.
+        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `greedy`.
         """
         kinds = {
-            key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole
+            key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.greedy
         }
         mute = self._excluded_kinds(kinds)
         counting = {key: found[key] for key in kinds if key not in mute}
-        whole = frozenset(key for key in counting if kinds[key].whole)
+        whole = frozenset(key for key in counting if kinds[key].greedy)
         named = frozenset(key for key in counting if kinds[key].addressed)
         return clause_scope.words_by_kind(counting, whole, named, self.tokens, self.parts)
 

@@ -5,7 +5,7 @@ network addresses, `scope` knows what a run may touch, `site_rules` reads the ru
 site, `grants` keeps the user's answers.
 """
 
-from app.agent.policy.grants import Grant, Grants, Refusal, exact, fingerprint
+from app.agent.policy.grants import Grant, Grants, ToolRefusal, exact, fingerprint
 from app.agent.policy.judgements import Judgement, Rule, Touch
 from app.agent.policy.policy import DEFAULTS, Policy
 from app.agent.policy.scope import NO_SCOPE, Scope
@@ -17,9 +17,9 @@ __all__ = [
     "Grants",
     "Judgement",
     "Policy",
-    "Refusal",
     "Rule",
     "Scope",
+    "ToolRefusal",
     "Touch",
     "exact",
     "fingerprint",

@@ -60,7 +60,7 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
-    return _UNUSUAL.sub(lambda found: _escaped(found[0]) if hides(found[0]) else found[0], text)
+    return _UNUSUAL.sub(lambda found: _escaped(found[0]) if is_hidden(found[0]) else found[0], text)
 
 
 def tool_request(
@@ -107,14 +107,14 @@ def _sentence(touch: Touch) -> str:
 def _escaped_touch(touch: Touch) -> Touch:
     """Return a touched file or host with invisible and direction-changing characters escaped."""
     shown, where, note = (
-        "".join(_escaped(sign) if hides(sign) else sign for sign in text)
+        "".join(_escaped(sign) if is_hidden(sign) else sign for sign in text)
         for text in (touch.shown, touch.argument, touch.note)
     )
     return replace(touch, shown=shown, argument=where, note=note)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyVerdict:
     """The decision whether a call may run, and exactly which call it applies to.
 
     Attributes:
@@ -198,18 +198,18 @@ class Gate:
         emitter: Emitter,
         approve: Approve,
         scope: Scope = NO_SCOPE,
-    ) -> Verdict:
+    ) -> PolicyVerdict:
         """Return the verdict on a call, after asking the user if the policy requires it."""
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:
-            return Verdict(False, judged.reason, judged.remedy, told=judged.user_reason)
+            return PolicyVerdict(False, judged.reason, judged.remedy, told=judged.user_reason)
         if judged.rule is Rule.ALLOW:
-            return Verdict(True, allowed=allowed)
+            return PolicyVerdict(True, allowed=allowed)
         remember = self.policy.remember and not self.grants.strict
         wanted = tool_request(spec, call, arguments, judged, remember=remember)
         if len(wanted["detail"]) > LONGEST_SHOWN:
-            return Verdict(
+            return PolicyVerdict(
                 False,
                 f"The arguments of {spec.name} are too long to be shown to the user for approval.",
                 f"Use fewer; at most {LONGEST_SHOWN} characters can be shown.",
@@ -225,7 +225,7 @@ class Gate:
             return _changed(spec)
         if decision.scope == "session":
             self.grants.grant(thread_id, spec, wanted["arguments"], judged.touches)
-        return Verdict(True, allowed=allowed)
+        return PolicyVerdict(True, allowed=allowed)
 
     def _remembered(
         self,
@@ -277,7 +277,7 @@ def _offered(answer: Decision | bool, asked: ApprovalRequested) -> Decision:
     return Decision(granted=answer.granted is True, scope=scope, reason=answer.reason)
 
 
-def _denied(spec: ToolSpec, reason: str, for_all: bool) -> Verdict:
+def _denied(spec: ToolSpec, reason: str, for_all: bool) -> PolicyVerdict:
     why = " ".join(reason.split())
     said = f' and said: "{why}"' if why else ""
     where = " in this conversation" if for_all else ""
@@ -287,18 +287,20 @@ def _denied(spec: ToolSpec, reason: str, for_all: bool) -> Verdict:
         else "Do not call it again like this. Go on without it, or say what you would need it for."
     )
     told = f"Not allowed{where}{f': {why}' if why else '.'}"
-    return Verdict(False, f"The user did not allow {spec.name}{where}{said}.", advice, told=told)
+    return PolicyVerdict(
+        False, f"The user did not allow {spec.name}{where}{said}.", advice, told=told
+    )
 
 
-def _changed(spec: ToolSpec) -> Verdict:
-    return Verdict(
+def _changed(spec: ToolSpec) -> PolicyVerdict:
+    return PolicyVerdict(
         False,
         f"What {spec.name} would reach changed while the user was asked.",
         "Tell the user; it is asked anew if you call it again.",
     )
 
 
-def hides(sign: str) -> bool:
+def is_hidden(sign: str) -> bool:
     """Return whether a character is invisible or changes the direction of writing."""
     return sign in _BLANK or (sign != " " and unicodedata.category(sign) in _INVISIBLE)
 

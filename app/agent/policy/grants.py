@@ -55,7 +55,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Refusal:
+class ToolRefusal:
     """The user's refusal of a tool for the rest of a conversation, whatever the arguments."""
 
     thread_id: str
@@ -78,7 +78,7 @@ class Grants:
     def __init__(self) -> None:
         # The GUI's thread and the agent's use these: each method replaces or reads one whole set.
         self._given: set[Grant] = set()
-        self._refused: set[Refusal] = set()
+        self._refused: set[ToolRefusal] = set()
         self._overridden: set[tuple[str, ImageRef, str]] = set()
         self._strict: Strict = ""
         self.on_change: Callable[[str, str], object] = lambda _what, _to: None
@@ -117,14 +117,14 @@ class Grants:
 
     def refuse(self, thread_id: str, tool: str) -> None:
         """Remember that the user refused a tool, and forget earlier permissions for it."""
-        self._refused.add(Refusal(thread_id, tool))
+        self._refused.add(ToolRefusal(thread_id, tool))
         self._given = {
             item for item in tuple(self._given) if (item.thread_id, item.tool) != (thread_id, tool)
         }
 
     def is_refused(self, thread_id: str, tool: str) -> bool:
         """Return whether the user refused the tool in the thread."""
-        return Refusal(thread_id, tool) in self._refused
+        return ToolRefusal(thread_id, tool) in self._refused
 
     def accept_objection(self, thread_id: str, image: ImageRef, objection: str) -> None:
         """Remember that the user accepted an image despite a tool's `objection` to it."""
@@ -140,7 +140,7 @@ class Grants:
             sorted(item for item in tuple(self._given) if thread_id in ("", item.thread_id))
         )
 
-    def active_refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
+    def active_refusals(self, thread_id: str = "") -> tuple[ToolRefusal, ...]:
         """Return the refusals in one thread, or in all threads if `thread_id` is ""."""
         found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
         return tuple(sorted(found))
@@ -164,7 +164,7 @@ class Grants:
             self.on_change(tool or "every tool", "asks again")
 
 
-_Answer = TypeVar("_Answer", Grant, Refusal)
+_Answer = TypeVar("_Answer", Grant, ToolRefusal)
 
 
 def _others(answers: Collection[_Answer], thread_id: str, tool: str) -> set[_Answer]:

@@ -47,7 +47,7 @@ class Shown:
     @property
     def key(self) -> tuple[str, str]:
         """What a yes covers: ("picture", its digest) if risky, otherwise ("image", `image`)."""
-        return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
+        return ("picture", digest_from_name(self.picture)) if self.risk else ("image", self.image)
 
 
 class Consents:
@@ -88,7 +88,7 @@ class Consents:
         """
         with self._lock:
             self._yes.add((to, shown.key))
-            self._sees.add((to, digest(shown.picture)))
+            self._sees.add((to, digest_from_name(shown.picture)))
 
     def refuse(self, to: Target, shown: Shown) -> None:
         """Remember a no for every picture of this image, so that the user is not asked again."""
@@ -98,7 +98,7 @@ class Consents:
     def sees(self, to: Target, picture: Picture) -> bool:
         """Return whether exactly this picture was allowed for `to`; it may then be sent again."""
         with self._lock:
-            return (to, digest(picture)) in self._sees
+            return (to, digest_from_name(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
         """Return the hosts to which "text" or "pictures" of some conversation may now be sent."""
@@ -116,7 +116,7 @@ class Consents:
         self.withdrawn(host)
 
 
-def digest(picture: Picture) -> str:
+def digest_from_name(picture: Picture) -> str:
     """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
 
     Before the file is sent, its bytes are compared with its name (`llm.hosted_model`), so that

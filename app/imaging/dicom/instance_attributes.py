@@ -39,7 +39,7 @@ def attribute_texts(header: Header) -> dict[str, str]:
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
         texts[keyword] = texts.get(keyword) or attributes.text(keyword)
-    texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
+    texts["DiffusionBValue"] = texts.get("DiffusionBValue") or b_value(header)
     texts[stacks.STACK_KEYWORD] = frames_geometry(header)
     texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
@@ -139,7 +139,7 @@ def _own_spacings(header: Header) -> bool:
     return first is not None and "PixelMeasuresSequence" in first
 
 
-def private_b_value(header: Header) -> str:
+def b_value(header: Header) -> str:
     """Return an MR image's b-value (s/mm²) as text, or ""; private elements are tried first."""
     if header.text("Modality") != "MR":
         return ""

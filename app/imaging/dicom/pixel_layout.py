@@ -136,7 +136,7 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
     return replace(layout, rows=there, missing_rows=layout.rows - there)
 
 
-def unlawful_notes(header: Header, layout: Layout) -> tuple[str, ...]:
+def pixel_header_notes(header: Header, layout: Layout) -> tuple[str, ...]:
     """Return notes for the user on how pixels are read if their description is incomplete or wrong.
 
     Empty if the header is as PS3.3 C.7.6.3 requires, and High Bit is Bits Stored - 1 (PS3.5 8.1.1).
@@ -171,13 +171,13 @@ def _frames(header: Header, frame_bits: int) -> int:
     if span is None or frame_bits <= 0:
         return 1
     if header.encapsulated:
-        return _encapsulated_frames(header, span) if text or may_have_frames(header) else 1
+        return _encapsulated_frames(header, span) if text or is_multi_frame_class(header) else 1
     frames, rest = divmod(span.length * 8, frame_bits)
     # A value of odd length is followed by one byte of padding.
     return frames if 1 < frames <= guards.MAX_FRAMES and rest <= 8 else 1
 
 
-def may_have_frames(header: Header) -> bool:
+def is_multi_frame_class(header: Header) -> bool:
     """Return whether the file's SOP Class is one of the multi-frame classes."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))

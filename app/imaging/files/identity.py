@@ -51,7 +51,7 @@ def pixel_sha256(stored: NDArray[Any]) -> str:
 MODULUS = 2**128
 
 
-def file_mark(path: str, stamp: Sequence[int]) -> int:
+def file_hash(path: str, stamp: Sequence[int]) -> int:
     """Return a 128-bit hash of a file's path and of its size and times, as in `FileStatus.stamp`.
 
     The sum of the hashes of many files, modulo `MODULUS`, identifies the set in any order.
@@ -60,7 +60,7 @@ def file_mark(path: str, stamp: Sequence[int]) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())
 
 
-def uid_marks(uids: Iterable[str]) -> NDArray[np.uint64]:
+def uid_hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each UID; collisions are practically impossible."""
     digests = (blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=8) for uid in uids)
     return np.frombuffer(b"".join(one.digest() for one in digests), "<u8")

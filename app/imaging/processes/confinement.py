@@ -112,7 +112,7 @@ def landlock_version() -> int:
     return max(_libc().syscall(_LANDLOCK_CREATE, None, 0, 1), 0)
 
 
-def holds() -> bool:
+def can_confine() -> bool:
     """Return whether this system can confine decode workers (Landlock and a known processor)."""
     return landlock_version() > 0 and platform.machine() in _tables()
 
@@ -120,7 +120,7 @@ def holds() -> bool:
 @cache
 def log_whether_confined() -> None:
     """Log, once, that decode workers are not confined, if this system cannot confine them."""
-    if not holds():
+    if not can_confine():
         _log.info("this system cannot confine decode workers: they have all the user's rights")
 
 

@@ -55,7 +55,7 @@ class Answer(Future[dict[str, Any]]):
         self.number = number
         self._dropped = dropped
         self._lock = threading.Lock()
-        self._unwanted = self._given_up = False
+        self._unwanted = self._stopping = False
 
     def cancel(self) -> bool:
         """Drop a queued request and return True; mark a running one unwanted and return False."""
@@ -70,13 +70,13 @@ class Answer(Future[dict[str, Any]]):
         """Undo the cancellation of a running request; return False if the request is stopping."""
         with self._lock:
             self._unwanted = False
-            return not self._given_up
+            return not self._stopping
 
-    def give_up(self) -> bool:
+    def stop_if_unwanted(self) -> bool:
         """If the request is unwanted, return True and let `want_again` return False from now on."""
         with self._lock:
-            self._given_up |= self._unwanted
-            return self._given_up
+            self._stopping |= self._unwanted
+            return self._stopping
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ class Request:
         """True if the call must stop: cancelled, or unwanted after running for `UNWANTED_S`."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
-        return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
+        return time.monotonic() - self.since > UNWANTED_S and self.answer.stop_if_unwanted()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Do nothing; required by `CancelLike`, but workers check `cancelled` instead."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.errors import Cancelled, WorkerDied
-from app.imaging.processes.confinement import holds
+from app.imaging.processes.confinement import can_confine
 from app.imaging.processes.worker_main import WorkerConfig
 from app.imaging.processes.worker_process import (
     POLL_S,
@@ -57,7 +57,7 @@ class Worker:
         self.name = name
         variables = _SINGLE_THREAD | dict(env or {})
         self._config = WorkerConfig(
-            variables, preload, memory_limit_bytes, nice, quiet, confined and holds()
+            variables, preload, memory_limit_bytes, nice, quiet, confined and can_confine()
         )
         self._turn = threading.Lock()
         self._numbers = itertools.count()

@@ -33,8 +33,8 @@ from app.imaging.dicom.pixel_layout import (
     complete_frames,
     cut_short_note,
     layout_of,
+    pixel_header_notes,
     truncation_problem,
-    unlawful_notes,
 )
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
@@ -181,7 +181,7 @@ def frame_without_pixels(
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     icc = icc_note(header) if colour else ""
-    notes = (vector_note(header, index), icc, header.note, *unlawful_notes(header, layout))
+    notes = (vector_note(header, index), icc, header.note, *pixel_header_notes(header, layout))
     frame = Frame(
         stored=np.empty((0, 0), dtype),
         ref=ImageRef(uid_of(header), index, ""),

@@ -11,7 +11,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import IndexFile, silence_pydicom
 from app.imaging.files import sources
-from app.imaging.files.identity import MODULUS, file_mark
+from app.imaging.files.identity import MODULUS, file_hash
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
 from app.imaging.reading.sniffing import depends_on_other_file
@@ -28,7 +28,7 @@ def headers_entry(payload: Message) -> Message:
         "counts": for each file, the number of its instances, or `DIRECTORY` (a DICOMDIR) or
         `PROBLEM`. "problems": maps the position of a file (from 0, as text) to a reason and a
         remedy. "table": `instance_table` of all instances in order. "mark": sum of the files'
-        `file_mark` at the time of reading, in hexadecimal, without members of archives; "" if a
+        `file_hash` at the time of reading, in hexadecimal, without members of archives; "" if a
         file could not be read, changed meanwhile, or depends on a second file. "archives":
         [time, size, time of change] of each archive that holds some of the files. "newest_ns":
         latest modification time. "seconds": duration of the call.
@@ -72,7 +72,7 @@ class _Batch:
         if status.archive_size:
             self.archives[status.mtime_ns, status.archive_size, status.changed_ns] = None
         else:
-            self.mark += file_mark(text, status.stamp)
+            self.mark += file_hash(text, status.stamp)
 
     def _count(self, path: Path) -> tuple[int, FileStatus | None]:
         """Return a file's count, and its status; None where the answer may not hold."""

@@ -27,7 +27,7 @@ from app.imaging import guards
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_of
 from app.imaging.files import sources
 from app.imaging.files.archives import EMPTY, OUTSIDE, UNPACK, looks_like_archive, open_archive
-from app.imaging.files.identity import MODULUS, file_mark
+from app.imaging.files.identity import MODULUS, file_hash
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.opened_paths import Tasks
@@ -201,7 +201,7 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": list of [root, folder, names]. "problems": list of [root, path, reason, remedy].
-        "todo": remaining tasks. "others": sum of the `file_mark` values of archives and of links
+        "todo": remaining tasks. "others": sum of the `file_hash` values of archives and of links
         that are not followed, in hexadecimal. "unsure": `Listing.unsure`.
     """
     found = step(payload["todo"])
@@ -218,7 +218,7 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
     """List files as `list_entry` does, and read the size and times of each.
 
     Returns:
-        "files": sum of the `file_mark` values of all files outside archives, in hexadecimal.
+        "files": sum of the `file_hash` values of all files outside archives, in hexadecimal.
         "others": the same sum for archives and links that are not followed. "count": number of
         files. "archives": list of [modification time, size, change time]. "unsure": whether
         something failed or took too long. "todo": remaining tasks.
@@ -253,13 +253,13 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mark(path: str, status: os.stat_result) -> int:
-    return file_mark(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return file_hash(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 def _others_mark(found: Listing) -> str:
     """Return the sum of the marks of archives, and of links wherever they lead, hexadecimal."""
     marks = [_mark(str(path), status) for path, status in found.archives.items()]
-    marks += [file_mark(str(path), (0, 0, 0)) for path in found.links]
+    marks += [file_hash(str(path), (0, 0, 0)) for path in found.links]
     return f"{sum(marks) % MODULUS:x}"
 
 

@@ -49,7 +49,7 @@ from app.imaging.studies.instance_lists import (
     PROBLEM,
     TableError,
     TableReader,
-    marks_of,
+    uid_hashes_of,
 )
 from app.imaging.types import Instance, Problem, ScanResult, Study
 from app.settings import read_regular, write_atomic
@@ -245,8 +245,8 @@ class Scan:
             result = restore(snapshot)
         except TableError:
             return None
-        every = [marks_of(one.instances) for study in result.studies for one in study.series]
-        opened = [marks_of(one) for one in self._opened()] if self._opened is not None else []
+        every = [uid_hashes_of(one.instances) for study in result.studies for one in study.series]
+        opened = [uid_hashes_of(one) for one in self._opened()] if self._opened is not None else []
         if opened and every and np.isin(np.concatenate(opened), np.concatenate(every)).any():
             return None  # copies of what is open must be told from what is open
         if self._progress is not None:

@@ -17,8 +17,8 @@ from app.imaging.studies.instance_lists import (
     TableError,
     TableReader,
     frame_count,
-    marks_of,
     pack_block,
+    uid_hashes_of,
     unpack_block,
 )
 from app.imaging.types import Problem, ScanResult, Series, Study
@@ -33,7 +33,7 @@ class Snapshot:
         pages: Compressed lines of JSON: one for the problems, then one for each study.
         blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
             of each series, then for each series the others.
-        uids: Hashes (`uid_marks`) of all SOP Instance UIDs, in series order.
+        uids: Hashes (`uid_hashes`) of all SOP Instance UIDs, in series order.
     """
 
     mark: str
@@ -73,7 +73,7 @@ def pack_result(result: ScanResult, mark: str, files: int) -> Snapshot:
             others = range(1, len(series.instances), PER_BLOCK)
             own = [pack_block(series.instances[at : at + PER_BLOCK]) for at in others]
             blocks += own
-            uids.append(marks_of(series.instances).tobytes())
+            uids.append(uid_hashes_of(series.instances).tobytes())
             page["series"].append(
                 pack(replace(series, instances=()))
                 | {

@@ -143,11 +143,11 @@ def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
 
 def instance_plane(instance: Instance) -> FramePlane | None:
     """Return the plane of an instance's first frame from its header; None if unknown."""
-    place = instance_place(instance)
+    place = sorting_plane(instance)
     return place if place is not None and math.isfinite(place.spacing[0]) else None
 
 
-def instance_place(instance: Instance) -> FramePlane | None:
+def sorting_plane(instance: Instance) -> FramePlane | None:
     """Return the plane of an instance's first frame for sorting; None if unknown.
 
     Unlike for `instance_plane`, the spacing need not be known; an unknown spacing is NaN.

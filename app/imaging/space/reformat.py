@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
-from app.imaging.space.planes import XYZ, instance_place
+from app.imaging.space.planes import XYZ, sorting_plane
 from app.imaging.space.stacks import STACK_KEYWORD, stack_geometry
 from app.imaging.types import (
     Content,
@@ -220,7 +220,7 @@ def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> in
         return round(min(max(at, 0.0), stack.size[2] - 1))
     # Resampled: there are voxels between the slices.
     instances = source.instances if isinstance(source, Series) else ()
-    places = enumerate(instance_place(one) for one in instances)
+    places = enumerate(sorting_plane(one) for one in instances)
     away = [(abs(place.pixel(point)[2]), at) for at, place in places if place is not None]
     return min(away)[1] if away else None
 

@@ -20,7 +20,7 @@ from app.imaging.openable import no_images_problem
 from app.imaging.space.planes import parse_numbers
 from app.imaging.space.stacks import NotAStackError, series_stack, stack_warnings
 from app.imaging.studies.ordering import POSITION, display_order
-from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
+from app.imaging.studies.splitting import SHARED_UID, Part, all_at_one_position, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
 
 _MAX_COMPARED = 100
@@ -446,7 +446,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     try:
         stack = series_stack(members)
     except NotAStackError as error:
-        if "same position" in str(error) and not all_in_place(members):
+        if "same position" in str(error) and not all_at_one_position(members):
             found.append("several images lie at the same position, and nothing distinguishes them")
         return tuple(found)
     descending = order == POSITION and stack.order[0] != 0

@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.identity import uid_marks
+from app.imaging.files.identity import uid_hashes
 from app.imaging.types import Content, Instance
 
 DIRECTORY, PROBLEM = -1, -2
@@ -177,7 +177,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 PER_BLOCK = 128
 """Instances per block; making them takes about a millisecond."""
 
-Marks = NDArray[np.uint64]
+UidHashes = NDArray[np.uint64]
 
 
 def pack_block(instances: Sequence[Instance]) -> bytes:
@@ -208,11 +208,11 @@ class StoredInstances(Sequence[Instance]):
         blocks: The other instances packed by `pack_block`, `PER_BLOCK` in each block but the last.
         count: Number of instances.
         frames: Total number of frames in all instances.
-        marks: [count] results of `uid_marks` for the SOP Instance UIDs.
+        uid_hashes: [count] results of `uid_hashes` for the SOP Instance UIDs.
         reader: Reads the blocks; shared by all series in a scan, which have texts in common.
     """
 
-    __slots__ = ("_blocks", "_count", "_first", "_lock", "_reader", "frames", "marks")
+    __slots__ = ("_blocks", "_count", "_first", "_lock", "_reader", "frames", "uid_hashes")
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class StoredInstances(Sequence[Instance]):
         blocks: Iterable[bytes | memoryview],
         count: int,
         frames: int,
-        marks: Marks,
+        uid_hashes: UidHashes,
         reader: TableReader,
     ) -> None:
         self._first = first
@@ -229,7 +229,7 @@ class StoredInstances(Sequence[Instance]):
         self._reader = reader
         self._lock = threading.Lock()
         self.frames = frames
-        self.marks = marks
+        self.uid_hashes = uid_hashes
 
     @property
     def loaded(self) -> tuple[Instance, ...]:
@@ -281,11 +281,11 @@ class StoredInstances(Sequence[Instance]):
         return block
 
 
-def marks_of(instances: Sequence[Instance]) -> Marks:
-    """Return `uid_marks` of the instances' SOP Instance UIDs, without creating stored instances."""
+def uid_hashes_of(instances: Sequence[Instance]) -> UidHashes:
+    """Return `uid_hashes` of the SOP Instance UIDs, without creating stored instances."""
     if isinstance(instances, StoredInstances):
-        return instances.marks
-    return uid_marks(one.sop_instance_uid for one in instances)
+        return instances.uid_hashes
+    return uid_hashes(one.sop_instance_uid for one in instances)
 
 
 def instances_with_uids_of(
@@ -296,12 +296,12 @@ def instances_with_uids_of(
     Of stored instances, only the returned ones are created as objects.
     """
     uids = {one.sop_instance_uid for one in instances}
-    marks: Marks | None = None
+    hashes: UidHashes | None = None
     found: list[Instance] = []
     for part in opened:
         if isinstance(part, StoredInstances):
-            marks = uid_marks(uids) if marks is None else marks
-            likely = np.flatnonzero(np.isin(part.marks, marks)).tolist()
+            hashes = uid_hashes(uids) if hashes is None else hashes
+            likely = np.flatnonzero(np.isin(part.uid_hashes, hashes)).tolist()
             found += [part[place] for place in likely]
         else:
             found += part

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from app.imaging.files.natural_order import natural_key
-from app.imaging.space.planes import instance_place, parse_numbers
+from app.imaging.space.planes import parse_numbers, sorting_plane
 from app.imaging.space.stacks import GAP_MM
 from app.imaging.types import Instance
 
@@ -76,7 +76,7 @@ def _value(instance: Instance, keyword: str) -> float | None:
 
 def _by_position(instances: list[Instance]) -> list[Instance] | None:
     """Sort along the normal; None unless all are parallel images at different positions."""
-    planes = [instance_place(one) for one in instances]
+    planes = [sorting_plane(one) for one in instances]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.space.planes import FramePlane, instance_place, parse_numbers
+from app.imaging.space.planes import FramePlane, parse_numbers, sorting_plane
 from app.imaging.space.stacks import GAP_MM
 from app.imaging.studies.ordering import SAME_DIRECTION, by_tie_break, tie_break
 from app.imaging.types import Content, Instance
@@ -84,7 +84,7 @@ def _images(part: Part) -> list[Part]:
     """Divide single-frame images by size, position and acquisition."""
     if "LOCALIZER" in part.instances[0].get("ImageType").upper().split("\\"):
         return [part]
-    planes = [instance_place(one) for one in part.instances]
+    planes = [sorting_plane(one) for one in part.instances]
     placed = any(plane is not None for plane in planes)
     if not placed and part.instances[0].get("Modality") not in _STACKED:
         return [part]
@@ -102,12 +102,12 @@ def _matrix(instance: Instance) -> str:
 
 
 def _is_placed(instance: Instance) -> str:
-    return "" if instance_place(instance) is not None else "without a position"
+    return "" if sorting_plane(instance) is not None else "without a position"
 
 
 def _stacks(part: Part) -> list[Part]:
     """Divide images of one size by frame of reference, direction and spacing, then acquisition."""
-    planes = [instance_place(one) for one in part.instances]
+    planes = [sorting_plane(one) for one in part.instances]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
         return [part]
@@ -191,7 +191,7 @@ def _numbered(names: list[str]) -> list[str]:
 
 
 def _planes(instances: Iterable[Instance]) -> list[FramePlane]:
-    planes = (instance_place(one) for one in instances)
+    planes = (sorting_plane(one) for one in instances)
     return [plane for plane in planes if plane is not None]
 
 
@@ -217,9 +217,9 @@ def _by_acquisition(part: Part) -> list[Part]:
     return [part] if in_place else _by_rank(part, levels, repeats)
 
 
-def all_in_place(instances: Sequence[Instance]) -> bool:
+def all_at_one_position(instances: Sequence[Instance]) -> bool:
     """Return whether all images share one position and each has a different time or setting."""
-    planes = [instance_place(one) for one in instances]
+    planes = [sorting_plane(one) for one in instances]
     if None in planes or max(_levels(instances)) > 0:
         return False
     told = [*(one[1] for one in _SEPARATORS), *(one[1] for one in _RANKS[:-1])]
@@ -276,7 +276,7 @@ def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
 
 def _aside(instance: Instance) -> Hashable:
     """Return the position within the plane, for stacks that lie side by side."""
-    plane = instance_place(instance)
+    plane = sorting_plane(instance)
     if plane is None:
         return ()
     inside = (

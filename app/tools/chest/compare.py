@@ -30,7 +30,7 @@ from app.tools.api import (
 from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
-from app.tools.chest.comparison import Corners, Row, Side
+from app.tools.chest.comparison import Corners, Row, XRay
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
@@ -102,7 +102,7 @@ class ComparedImage:
     admission: image_suitability.Admission
     found: Segmentation
     hanging: Hanging
-    side: Side
+    xray: XRay
     scores_missing: str
 
 
@@ -154,8 +154,8 @@ class ChestXRayCompare:
         alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
         rows = comparison.change_table(
-            current.side,
-            prior.side,
+            current.xray,
+            prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
         )
@@ -177,7 +177,7 @@ class ChestXRayCompare:
             )
         scores, scores_missing = _scores(name, context)
         hanging = Hanging.of(snapshot.frame.orientation)
-        side = Side(
+        side = XRay(
             admission.position,
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             found.confidence,
@@ -255,14 +255,14 @@ def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
 
 def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -> Alignment:
     """Register the prior image to the current one in the model process."""
-    known = current.side.spacing.known and prior.side.spacing.known
+    known = current.xray.spacing.known and prior.xray.spacing.known
     images = {
         name: {
             "pixels": side.pixels,
             "lungs": (side.masks[RIGHT_LUNG] | side.masks[LEFT_LUNG]).astype(np.uint8),
             "spacing": _spacing(side, known),
         }
-        for name, side in (("current", current.side), ("prior", prior.side))
+        for name, side in (("current", current.xray), ("prior", prior.xray))
     }
     answer = context.host.call(
         "app.tools.chest.registration:entry",
@@ -289,7 +289,7 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
     return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
 
 
-def _spacing(side: Side, known: bool) -> list[float]:
+def _spacing(side: XRay, known: bool) -> list[float]:
     """Return (between columns, between rows) in mm; as if equally wide if a spacing is unknown."""
     across, down = side.spacing.column_mm, side.spacing.row_mm
     if known and across is not None and down is not None:
@@ -300,7 +300,7 @@ def _spacing(side: Side, known: bool) -> list[float]:
 
 def _flip(image: ComparedImage) -> NDArray[np.float64]:
     """Return the [3, 3] matrix from stored to upright pixels, which is its own inverse."""
-    rows, columns = image.side.pixels.shape
+    rows, columns = image.xray.pixels.shape
     flip = np.eye(3)
     if image.hanging.mirror:
         flip[0] = [-1, 0, columns - 1]
@@ -326,7 +326,7 @@ def _boxes(
     pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
-        current.side, prior.side, alignment.degrees, alignment.scale
+        current.xray, prior.xray, alignment.degrees, alignment.scale
     )
     rows = [
         comparison.box_row(

@@ -37,7 +37,7 @@ _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class XRay:
     """The data of one of the two images that are compared.
 
     Attributes:
@@ -108,7 +108,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 
 
 def change_table(
-    current: Side, prior: Side, degrees: float | None, scale: float | None = None
+    current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
@@ -123,7 +123,7 @@ def change_table(
     return [*rows, *_score_rows(current, prior)]
 
 
-def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
+def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
     `degrees` and `scale` are as for `change_table`. That a view (PA or AP) is unknown is no reason.
@@ -143,7 +143,7 @@ def _date(instance: Instance) -> date | None:
         return None
 
 
-def _view_reasons(current: Side, prior: Side, *, strict: bool) -> list[str]:
+def _view_reasons(current: XRay, prior: XRay, *, strict: bool) -> list[str]:
     views = (current.position, prior.position)
     if "unknown" in views:
         which = "both views are" if views[0] == views[1] else "one of the views is"
@@ -196,7 +196,7 @@ def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+def _ratio_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     measured = [
         ctr_geometry.measure(side.masks, confidence=side.confidence, position=side.position)
         for side in (current, prior)
@@ -212,7 +212,7 @@ def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
     return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
 
 
-def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     what, spacing = f"{name}, area", (current.spacing, prior.spacing)
     found = [side.masks.get(name) for side in (current, prior)]
     pixels = [None if mask is None else float(mask.sum()) for mask in found]
@@ -234,13 +234,13 @@ def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> 
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
-def _share_row(current: Side, prior: Side) -> Row:
+def _share_row(current: XRay, prior: XRay) -> Row:
     """Return the row of the right lung's share of both lungs' area.
 
     The share does not depend on the spacing, the view or a turn of the image.
     """
 
-    def share(side: Side) -> float | None:
+    def share(side: XRay) -> float | None:
         if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
             return None
         right, left = (float(side.masks[name].sum()) for name in (RIGHT_LUNG, LEFT_LUNG))
@@ -251,7 +251,7 @@ def _share_row(current: Side, prior: Side) -> Row:
     return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
 
 
-def _score_rows(current: Side, prior: Side) -> list[Row]:
+def _score_rows(current: XRay, prior: XRay) -> list[Row]:
     """Return the rows of the scores; only crossing the operating point counts as a change."""
     reasons = _view_reasons(current, prior, strict=False)
     rests = "a change is reported where the score crosses 0.5"

@@ -210,9 +210,9 @@ _KINDS = (
     QuestionKind("everything", words.EVERYTHING, tools=_ALL, unless=words.ELSEWHERE),
     QuestionKind("visible", words.VISIBLE, tools=_ALL, unless=words.ELSEWHERE, by_eye=True),
     QuestionKind(
-        "describe", words.DESCRIBE, tools=_ALL, unless=words.ELSEWHERE, alone=True, by_eye=True
+        "describe", words.DESCRIBE, tools=_ALL, unless=words.ELSEWHERE, fallback=True, by_eye=True
     ),
-    QuestionKind("analyse", words.ANALYSE, tools=_ALL, unless=words.ELSEWHERE, alone=True),
+    QuestionKind("analyse", words.ANALYSE, tools=_ALL, unless=words.ELSEWHERE, fallback=True),
     QuestionKind("all", ("everything", "alles"), tools=_ALL, unless=words.ELSEWHERE, bare=True),
     QuestionKind("state", words.STATES, counts_as="disease", unless=words.ELSEWHERE, bare=True),
     QuestionKind(
@@ -244,23 +244,23 @@ _KINDS = (
     ),
     QuestionKind("heart_size", words.HEART_SIZE, tools=(RATIO,), certain=True),
     QuestionKind("report", models.WRITTEN_REPORT, tools=(REPORT,), unless=models.REPORT_OF_OTHERS),
-    QuestionKind("heatmap", models.HEATMAP, tools=(CLASSIFIER,), whole=True),
-    QuestionKind("box", models.BOX, tools=(GROUNDING,), whole=True),
-    QuestionKind("box_where", with_kinds=("box", "where"), tools=(GROUNDING,), whole=True),
-    QuestionKind("chexagent", models.CHEXAGENT, tools=(EXPERT,), whole=True, addressed=True),
+    QuestionKind("heatmap", models.HEATMAP, tools=(CLASSIFIER,), greedy=True),
+    QuestionKind("box", models.BOX, tools=(GROUNDING,), greedy=True),
+    QuestionKind("box_where", with_kinds=("box", "where"), tools=(GROUNDING,), greedy=True),
+    QuestionKind("chexagent", models.CHEXAGENT, tools=(EXPERT,), greedy=True, addressed=True),
     QuestionKind(
-        "llava", models.LLAVA, tools=(LLAVA,), needs_image=False, whole=True, addressed=True
+        "llava", models.LLAVA, tools=(LLAVA,), needs_image=False, greedy=True, addressed=True
     ),
     QuestionKind(
         "medgemma",
         models.MEDGEMMA,
         tools=(MEDGEMMA,),
         needs_image=False,
-        whole=True,
+        greedy=True,
         addressed=True,
     ),
     QuestionKind(
-        "second_opinion", models.SECOND_OPINION, tools=(_ANY_ANSWERS,), whole=True, addressed=True
+        "second_opinion", models.SECOND_OPINION, tools=(_ANY_ANSWERS,), greedy=True, addressed=True
     ),
     QuestionKind(
         "generate",
@@ -269,7 +269,7 @@ _KINDS = (
         beats=("box", "change", "report"),
         unless=models.NOT_MADE,
         needs_image=False,
-        whole=True,
+        greedy=True,
     ),
     QuestionKind("trend", models.TREND),
     QuestionKind(
@@ -277,30 +277,30 @@ _KINDS = (
         models.COMPARE,
         tools=(_COMPARE,),
         unless=(*words.ELSEWHERE, *models.NOT_COMPARED),
-        whole=True,
+        greedy=True,
     ),
-    QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), whole=True),
+    QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), greedy=True),
     QuestionKind(
         "marked",
         models.MARKED,
         tools=(_MEDSAM2,),
         beats=("box", "box_where"),
         means=("outline",),
-        whole=True,
+        greedy=True,
     ),
     QuestionKind(
         "device",
         DEVICES,
         tools=(_ANY_ANSWERS,),
         unless=(*words.BEYOND_TUBES, *NO_DEVICE, *words.DISEASES),
-        whole=True,
+        greedy=True,
     ),
     QuestionKind(
         "looks",
         LOOKS,
         tools=(_ANY_ANSWERS,),
         unless=(*words.ELSEWHERE, *words.FINDINGS),
-        whole=True,
+        greedy=True,
     ),
     QuestionKind(
         "free",
@@ -308,10 +308,10 @@ _KINDS = (
         tools=(_ANY_ANSWERS,),
         unless=(*words.ELSEWHERE, "area", "areas", "flaeche*"),
         beats=("disease",),
-        whole=True,
+        greedy=True,
     ),
     QuestionKind(
-        "free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=words.ELSEWHERE, alone=True
+        "free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=words.ELSEWHERE, fallback=True
     ),
     QuestionKind("overlay", words.OVERLAY, tools=(SEGMENTATION, _SHOW), again=False),
     # Phrases with one of the words above that mean something else.
@@ -410,7 +410,7 @@ _TOOLS = (
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
         accepts=_CHEST,
-        alone="no prior is open",
+        missing_image_clause="no prior is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -450,7 +450,7 @@ _SUCCESSORS = (
 
 _FIGURES = (CLASSIFIER, _COMPARE)
 _STATEMENTS = (
-    StatementWords(words.HEART_JUDGED, (RATIO, *_FIGURES), judges=True),
+    StatementWords(words.HEART_JUDGED, (RATIO, *_FIGURES), is_judgement=True),
     StatementWords(words.HEART_MEASURED, (RATIO, _COMPARE)),
     StatementWords(words.NORMAL, (*_FIGURES, *TEXTS)),
     *(StatementWords(i.words, _FIGURES) for i in words.LABELS if i.value != "Cardiomegaly"),

@@ -140,7 +140,7 @@ GENERATE = (
 NOT_MADE = phrases(_LISTS["NOT_MADE"])
 """Results that a tool derives from the open film; they do not request a synthetic film."""
 _PROMPTS = phrases(_LISTS["PROMPTS"])
-PROMPT = TextWords("prompt", _PROMPTS, whole=True)
+PROMPT = TextWords("prompt", _PROMPTS, all_addressed=True)
 
 _EARLIER = any_of("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
                 "former", "first", "yesterday*", "initial", "outside", "admission", "original",

@@ -72,7 +72,7 @@ class ThoraxNet(nn.Module):
         """Return the logits (views [n, 4], mirrored [n]) without computing the decoder."""
         return self._classify(self._encode(x)[0])
 
-    def side_features(self, x: Tensor) -> Tensor:
+    def mirror_features(self, x: Tensor) -> Tensor:
         """Return features [n, f] of images `x`, by which mirrored films are recognised."""
         return _grid_features(self._encode(x)[0])
 

@@ -88,11 +88,11 @@ class DeviceQueue:
 
     @contextmanager
     def turn(
-        self, what: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
+        self, title: str, cancel: CancelToken, waiting: Callable[[str], None] | None = None
     ) -> Generator[None]:
         """Wait until the call is first in the queue; in the `with` block, no other call runs.
 
-        `what` is this call's title, shown to calls that wait for it. While this call waits,
+        `title` is that of this call, shown to calls that wait for it. While this call waits,
         `waiting` is called with the title of the call that is first in the queue.
 
         Raises:
@@ -100,7 +100,7 @@ class DeviceQueue:
         """
         ticket = object()
         with self._turns:
-            self._calls[ticket] = what
+            self._calls[ticket] = title
         try:
             self._wait(ticket, cancel, waiting)
             yield
@@ -121,15 +121,15 @@ class DeviceQueue:
             with self._turns:
                 if self._closed or cancel.cancelled:
                     raise Cancelled
-                first, what = next(iter(self._calls.items()))
+                first, title = next(iter(self._calls.items()))
                 if first is ticket:
                     return
-                if said == what:
+                if said == title:
                     self._turns.wait(_POLL_S)
                     continue
-            said = what
+            said = title
             if waiting is not None:
-                waiting(what)
+                waiting(title)
 
     @property
     def busy(self) -> bool:
@@ -206,10 +206,10 @@ class Job:
         except (KeyError, ValueError, OSError):
             return "another model"
 
-    def waiting(self, what: str) -> None:
-        """Tell the user, as progress, that this call waits for the call with the title `what`."""
+    def waiting(self, title: str) -> None:
+        """Tell the user, as progress, that this call waits for the call with this title."""
         if self.progress is not None:
-            self.progress(0.0, f"Waiting for {what}")
+            self.progress(0.0, f"Waiting for {title}")
 
 
 class CallTracker:

@@ -44,7 +44,7 @@ class MemoryExhausted(Exception):
     """The error for a model that, by its card or file size, will not fit into memory."""
 
 
-def room(device: str, held: int) -> tuple[int, int]:
+def model_budget(device: str, held: int) -> tuple[int, int]:
     """Return (bytes free for one more model now, bytes free if all loaded models were unloaded).
 
     `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
@@ -215,7 +215,7 @@ class Placement:
         return getattr(torch, self.dtype)
 
 
-def place(wanted: str, *, exact: bool = False) -> Placement:
+def choose_placement(wanted: str, *, exact: bool = False) -> Placement:
     """Return the device and precision to use: the wanted device, or the CPU if it is missing.
 
     Args:

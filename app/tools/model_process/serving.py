@@ -23,7 +23,7 @@ from app.errors import Cancelled
 from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
 from app.tools.model_process import memory
-from app.tools.model_process.memory import Placement, less_precise, place
+from app.tools.model_process.memory import Placement, choose_placement, less_precise
 
 _LEARNT = 1.1
 """Assumed memory for a model whose card gives no figures, as a multiple of its files' size."""
@@ -107,7 +107,7 @@ class ModelCache:
     def make_room(self, need: int, device: str) -> bool:
         """Unload the least recently used models until `need` bytes fit; return True if they fit."""
         while True:
-            beside, alone = memory.room(device, self.held(device))
+            beside, alone = memory.model_budget(device, self.held(device))
             if need <= beside:
                 return True
             oldest = next((key for key in self._models if key.placement.device == device), None)
@@ -210,7 +210,7 @@ def serve(
         load: A function that loads the model from a path, with `Work.placement`.
         work: A function that does the work. It must enter `torch.inference_mode` itself, and is
             called again from the start if memory runs out.
-        exact: Whether to use float32 everywhere; see `place`.
+        exact: Whether to use float32 everywhere; see `choose_placement`.
 
     Returns:
         The result of `work`, with "device", "dtype" and "notes" added.
@@ -220,7 +220,7 @@ def serve(
             the work was tried in smaller parts and with less precision.
     """
     source = source_of(payload)
-    usual = place(str(payload.get("device", "auto")), exact=exact)
+    usual = choose_placement(str(payload.get("device", "auto")), exact=exact)
     doing = _ShareWatch(usual if exact else _usable_placement(source, usual), progress, 1.0)
     doing.source = source
     others_unloaded = False
@@ -315,7 +315,7 @@ def _load(key: ModelKey, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
     _cache.drop(lambda other: other.path == key.path)
     need, device = memory_need(doing.source, key.placement.dtype), key.placement.device
     if not _cache.make_room(need, device):
-        _beside, free = memory.room(device, _cache.held(device))
+        _beside, free = memory.model_budget(device, _cache.held(device))
         raise memory.MemoryExhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
     before = memory.in_use(device)
     model = _load_unchanged(doing.source, lambda: load(Path(key.path), doing))
@@ -357,7 +357,7 @@ def _usable_placement(source: Mapping[str, Any], usual: Placement) -> Placement:
     lower = less_precise(usual)
     with suppress(OSError):
         if lower is not None and _cache.get(ModelKey.of(source, lower)) is not None:
-            _beside, free = memory.room(usual.device, _cache.held(usual.device))
+            _beside, free = memory.model_budget(usual.device, _cache.held(usual.device))
             return lower if memory_need(source, usual.dtype) > free else usual
     return usual
 

@@ -32,7 +32,7 @@ from app.tools.models.install_plan import (
     check_space,
     checked_model,
 )
-from app.tools.models.places import Place, split_files
+from app.tools.models.places import ModelPaths, split_files
 from app.tools.models.records import file_key, read_sha256, remember, sha256_of
 from app.tools.models.status import how_to_get
 from app.tools.needs import is_installed, missing_package
@@ -71,7 +71,7 @@ def host_of(card: ModelCard) -> str:
     return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
-def delete_downloads(place: Place) -> None:
+def delete_downloads(place: ModelPaths) -> None:
     """Delete the files of a model that were downloaded but not installed."""
     folder = place.models / DOWNLOADS
     for found in folder.glob(f"{place.card.name}-*"):
@@ -82,7 +82,7 @@ def delete_downloads(place: Place) -> None:
         folder.rmdir()  # unless it contains another model's download
 
 
-def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> None:
+def fetch_self_check_file(place: ModelPaths, cancel: CancelToken | None = None) -> None:
     """Download the file for a model's self-check, if it needs one; errors are ignored."""
     check, target = place.card.self_check, place.self_check_file
     if check is None or target is None or not check.fetched or target.is_file():
@@ -97,7 +97,7 @@ def fetch_self_check_file(place: Place, cancel: CancelToken | None = None) -> No
 class ModelDownload:
     """The download of one model; setting `cancel` stops it, and what was downloaded is kept."""
 
-    place: Place
+    place: ModelPaths
     progress: Progress | None = None
     cancel: CancelToken | None = None
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from app.errors import SightlineError
 from app.tools.models.durable_files import rename, retry_while_in_use, sync, sync_folder_entries
-from app.tools.models.places import Place
+from app.tools.models.places import ModelPaths
 from app.tools.models.records import RECORD
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ChangeLock:
         self._programs.release()
 
 
-def swap(staged: Iterable[tuple[Place, Path]]) -> None:
+def swap(staged: Iterable[tuple[ModelPaths, Path]]) -> None:
     """Replace installed models with new ones, given as (place, folder): all of them, or none.
 
     Raises:
@@ -108,8 +108,8 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
     for place, folder in staged:
         _share(folder, place.models)
         sync(folder)
-    begun: list[Place] = []
-    cleared: list[Place] = []
+    begun: list[ModelPaths] = []
+    cleared: list[ModelPaths] = []
     try:
         for place, folder in staged:
             shutil.rmtree(_aside(place), ignore_errors=True)
@@ -137,7 +137,7 @@ def _share(folder: Path, models: Path) -> None:
         path.chmod(0o700 | others if path.is_dir() else 0o600 | (others & 0o044))
 
 
-def recover(place: Place) -> None:
+def recover(place: ModelPaths) -> None:
     """Restore a model's files if replacing them was interrupted. Call with the lock held."""
     gone = not place.base.exists() if place.card.folder else bool(place.missing())
     if gone:
@@ -145,12 +145,12 @@ def recover(place: Place) -> None:
             _move_back(place)
 
 
-def is_aside(place: Place) -> bool:
+def is_aside(place: ModelPaths) -> bool:
     """Return True if a model's files were moved aside and are not yet deleted or moved back."""
     return _aside(place).is_dir()
 
 
-def sweep(models: Path, places: Iterable[Place]) -> None:
+def sweep(models: Path, places: Iterable[ModelPaths]) -> None:
     """Delete or restore files left by killed installations. Call this with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
@@ -161,7 +161,7 @@ def sweep(models: Path, places: Iterable[Place]) -> None:
             shutil.rmtree(_aside(place), ignore_errors=True)
 
 
-def delete(place: Place) -> None:
+def delete(place: ModelPaths) -> None:
     """Delete a model's files and its record; if its folder is a symbolic link, only the link."""
     if not place.card.folder:
         for path in _owned_paths(place):
@@ -176,11 +176,11 @@ def delete(place: Place) -> None:
         shutil.rmtree(trash)
 
 
-def _aside(place: Place) -> Path:
+def _aside(place: ModelPaths) -> Path:
     return place.models / f"{_ASIDE}{place.card.name}"
 
 
-def _owned_paths(place: Place) -> list[Path]:
+def _owned_paths(place: ModelPaths) -> list[Path]:
     """Return the model's paths in the models folder, a conversion before the published file.
 
     A conversion is used only where the published file is missing, so it must not outlive that.
@@ -193,14 +193,14 @@ def _owned_paths(place: Place) -> list[Path]:
     return [path for path in paths if path.is_symlink() or path.exists()]
 
 
-def _move_aside(place: Place) -> None:
+def _move_aside(place: ModelPaths) -> None:
     aside = _aside(place)
     for path in _owned_paths(place):
         aside.mkdir(exist_ok=True)
         rename(path, aside / path.name)
 
 
-def _move_in(place: Place, folder: Path) -> None:
+def _move_in(place: ModelPaths, folder: Path) -> None:
     if place.card.folder:
         rename(folder, place.base)
         return
@@ -209,7 +209,7 @@ def _move_in(place: Place, folder: Path) -> None:
     rename(folder / name, place.base / name)
 
 
-def _move_back(place: Place) -> None:
+def _move_back(place: ModelPaths) -> None:
     """Move back what was moved aside, records first: a model is seen again with its file."""
     aside = _aside(place)
     if aside.is_dir():

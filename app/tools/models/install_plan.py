@@ -12,7 +12,7 @@ from typing import Any
 from app.errors import SightlineError, UsageError
 from app.tools.models.cards import ModelCard
 from app.tools.models.durable_files import hostile, is_revision
-from app.tools.models.places import Place, is_program, split_files
+from app.tools.models.places import ModelPaths, is_program, split_files
 from app.tools.models.records import sha256_of
 from app.tools.models.sources import (
     LONGEST_MANIFEST,
@@ -60,8 +60,8 @@ class PlannedModel:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed.
-        other: Reason why this is not the published model, judged by names and sizes; it is then
-            installed only on request ("--other"). "" if no difference is known.
+        unpublished: Reason why this is not the published model, judged by names and sizes; it is
+            then installed only on request ("--other"). "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """
@@ -71,7 +71,7 @@ class PlannedModel:
     revision: str = ""
     left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    other: str = ""
+    unpublished: str = ""
     terms: str = ""
     replaces: bool = False
 
@@ -116,9 +116,9 @@ class InstallPlan:
         return tuple((title, names) for title, names in named if names)
 
     @property
-    def other(self) -> tuple[str, ...]:
+    def unpublished(self) -> tuple[str, ...]:
         """Reasons why some of the models are not the published ones; empty if none are known."""
-        return tuple(f"{model.card.title}: {model.other}" for model in self.models if model.other)
+        return tuple(f"{m.card.title}: {m.unpublished}" for m in self.models if m.unpublished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,12 @@ class Consent:
     Attributes:
         terms: Whether the user accepts the terms of every model.
         code: Whether the programs that come with the models may run.
-        other: Whether files that are not the published ones may be installed.
+        unpublished: Whether files that are not the published ones may be installed.
     """
 
     terms: bool = False
     code: bool = False
-    other: bool = False
+    unpublished: bool = False
 
 
 NO_CONSENT = Consent()
@@ -186,7 +186,7 @@ def check_space(folder: Path, needed: int) -> None:
         )
 
 
-def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> InstallPlan:
+def plan_install(places: Mapping[str, ModelPaths], path: Path, name: str | None) -> InstallPlan:
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
     `places` are the places of all known models by card name. `name` is the model's card name; if it
@@ -217,7 +217,7 @@ def plan_install(places: Mapping[str, Place], path: Path, name: str | None) -> I
     return InstallPlan(path, (_plan_model(source, place),), source)
 
 
-def _plan_model(source: Source, place: Place) -> PlannedModel:
+def _plan_model(source: Source, place: ModelPaths) -> PlannedModel:
     wanted = place.card
     if wanted.embedded:
         raise UsageError(f"{wanted.name} comes with Sightline", remedy="There is nothing to do.")
@@ -229,7 +229,7 @@ def _plan_model(source: Source, place: Place) -> PlannedModel:
 
 
 def checked_model(
-    place: Place,
+    place: ModelPaths,
     files: tuple[PlannedFile, ...] = (),
     revision: str = "",
     left_out: Iterable[str] = (),
@@ -254,7 +254,7 @@ def checked_model(
         revision=revision,
         left_out=tuple(left_out),
         problems=(f"files are missing: {', '.join(missing)}",) if missing else (),
-        other=_difference(wanted, files, revision),
+        unpublished=_difference(wanted, files, revision),
         terms="" if terms_accepted(wanted, place.record()) else wanted.terms.strip(),
         replaces=not place.missing(),
     )
@@ -277,7 +277,7 @@ def _difference(wanted: ModelCard, files: tuple[PlannedFile, ...], revision: str
     return ""
 
 
-def _plan_single_file(source: Source, place: Place) -> PlannedModel:
+def _plan_single_file(source: Source, place: ModelPaths) -> PlannedModel:
     published, converted = place.file_names
     names = [n for n in source.sizes if PurePosixPath(n).name in (published, converted)]
     if not names and len(source.sizes) == 1:
@@ -294,7 +294,9 @@ def _plan_single_file(source: Source, place: Place) -> PlannedModel:
     return checked_model(place, files, source.revision, left)
 
 
-def _plan_pack_model(source: Source, entry: PackModel, places: Mapping[str, Place]) -> PlannedModel:
+def _plan_pack_model(
+    source: Source, entry: PackModel, places: Mapping[str, ModelPaths]
+) -> PlannedModel:
     """Plan a model that a manifest lists."""
     place = places.get(entry.card)
     if place is None or place.card.embedded:
@@ -405,7 +407,7 @@ def _hub_folders(path: Path) -> list[Path]:
 
 
 def _plan_hub_cache(
-    places: Mapping[str, Place], path: Path, folders: list[Path], name: str | None
+    places: Mapping[str, ModelPaths], path: Path, folders: list[Path], name: str | None
 ) -> InstallPlan:
     """Plan the one model in a Hugging Face cache that has a card."""
     cards = [place.card for place in places.values() if name in (None, place.card.name)]

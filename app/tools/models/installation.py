@@ -27,7 +27,7 @@ from app.tools.models.install_plan import (
     check_consent,
     check_space,
 )
-from app.tools.models.places import Place, files_below
+from app.tools.models.places import ModelPaths, files_below
 from app.tools.models.records import (
     CHUNK,
     RECORD,
@@ -61,7 +61,7 @@ class Installation:
     """Installs models into the folder `models`; `places` are the models' places by card name."""
 
     models: Path
-    places: Mapping[str, Place]
+    places: Mapping[str, ModelPaths]
     progress: Progress | None = None
     cancel: CancelToken | None = None
     host: ModelHost | None = None
@@ -152,7 +152,7 @@ class Installation:
         for name in digests:
             if name.endswith(".safetensors") and not known[name]:
                 check_tensors(folder / name)
-        if wrong and not consent.other:
+        if wrong and not consent.unpublished:
             name = wrong[0]
             raise SightlineError(
                 f"this is not the published file of {card.name}: {name}, sha256 "
@@ -242,7 +242,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
     )
 
 
-def verify(place: Place, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
+def verify(place: ModelPaths, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model again, even if their digests are known, and return its status.
 
     If they are not the published files, `host` (if any) loads them; if it fails, they are "broken".
@@ -289,7 +289,7 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
     host.call(card.check, payload, cancel=CancelToken(), timeout_s=_LOAD_TIMEOUT_S)
 
 
-def self_check(place: Place, host: ModelHost | None, cancel: CancelToken | None = None) -> str:
+def self_check(place: ModelPaths, host: ModelHost | None, cancel: CancelToken | None = None) -> str:
     """Compare an installed model with the published figures or files that its card names.
 
     The card's function is called with `InstalledModel.payload` and "file", "expected" and

@@ -30,7 +30,7 @@ _LOCAL_REFERENCE = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ModelPaths:
     """The folders and files of one model on the disk, which need not exist.
 
     Attributes:
@@ -184,7 +184,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
     return taken, [name for name in names if name not in set(taken)]
 
 
-def code_permission(place: Place, record: Record | None) -> str:
+def code_permission(place: ModelPaths, record: Record | None) -> str:
     """Return the permission to run a model's programs (`ModelStatus.code`), after reading each."""
     if not place.card.trust_remote_code:
         return ""

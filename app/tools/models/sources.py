@@ -38,7 +38,7 @@ from app.tools.models.durable_files import (
     publish,
     safe_name,
 )
-from app.tools.models.places import Place
+from app.tools.models.places import ModelPaths
 from app.tools.models.records import CHUNK, ByteProgress, read_sha256, to_toml
 
 _MOST_GROWTH = 200  # real weights shrink by a third at most; those of a test, all zero, by more
@@ -363,7 +363,7 @@ def read_manifest(data: bytes) -> Manifest:
 
 
 def write_pack(
-    places: Iterable[Place],
+    places: Iterable[ModelPaths],
     out: Path,
     *,
     progress: Progress | None = None,
@@ -414,7 +414,7 @@ def _check_out(out: Path) -> None:
         raise UsageError("there is no such folder", subject=str(out.parent))
 
 
-def _describe(place: Place, cancel: CancelToken | None) -> PackModel:
+def _describe(place: ModelPaths, cancel: CancelToken | None) -> PackModel:
     if place.card.embedded or place.missing():
         why = "it comes with every Sightline" if place.card.embedded else "it is not installed"
         raise UsageError(why, subject=place.card.name)
@@ -450,7 +450,7 @@ class _Hashed(io.RawIOBase):
 
 
 def _write_all(
-    places: list[Place], manifest: Manifest, target: Path, name: str, counter: ByteProgress
+    places: list[ModelPaths], manifest: Manifest, target: Path, name: str, counter: ByteProgress
 ) -> None:
     text = to_toml(asdict(manifest)).encode()
     with _archive(target, name) as add:

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
-from app.tools.models.places import Place, allowed_programs, code_permission, is_program
+from app.tools.models.places import ModelPaths, allowed_programs, code_permission, is_program
 from app.tools.models.records import (
     Record,
     RecordedFile,
@@ -139,7 +139,7 @@ class ModelStatus:
         }
 
 
-def installed_model(place: Place) -> InstalledModel | None:
+def installed_model(place: ModelPaths) -> InstalledModel | None:
     """Return the model at a place, or None if a required file is missing.
 
     Files that have changed since they were last read are read again, which takes long for large
@@ -167,7 +167,7 @@ def installed_model(place: Place) -> InstalledModel | None:
     )
 
 
-def quick_status(place: Place) -> ModelStatus:
+def quick_status(place: ModelPaths) -> ModelStatus:
     """Return a model's status from the names and sizes of its files, without reading its weights.
 
     Raises:
@@ -204,7 +204,9 @@ def terms_accepted(card: ModelCard, record: Record | None) -> bool:
     return not card.terms or (record is not None and record.terms_sha256 == card.terms_sha256)
 
 
-def _changed_files(place: Place, record: Record | None, digests: Mapping[str, str]) -> list[str]:
+def _changed_files(
+    place: ModelPaths, record: Record | None, digests: Mapping[str, str]
+) -> list[str]:
     """Return the files that differ from the record, are gone, or were added."""
     if record is None:
         return []
@@ -212,7 +214,7 @@ def _changed_files(place: Place, record: Record | None, digests: Mapping[str, st
     return changed + list(place.unrecorded_files(record))
 
 
-def _unpublished_files(place: Place, digests: Mapping[str, str]) -> list[str]:
+def _unpublished_files(place: ModelPaths, digests: Mapping[str, str]) -> list[str]:
     """Return the files that are not the published ones, as far as the card knows those."""
     # The one file of a card that knows its digest may also be a conversion, which no card knows.
     sure = place.card.embedded or (not place.card.folder and place.card.pinned)
@@ -220,7 +222,9 @@ def _unpublished_files(place: Place, digests: Mapping[str, str]) -> list[str]:
     return [name for name in digests if known[name] != digests[name] and (known[name] or sure)]
 
 
-def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, ...]:
+def warnings(
+    place: ModelPaths, record: Record | None, digests: Mapping[str, str]
+) -> tuple[str, ...]:
     """Return the warnings that every result from a model with these files must carry.
 
     `digests` are the SHA-256 of each existing file, by name.
@@ -246,7 +250,7 @@ def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) ->
 
 
 def _quick_state(
-    place: Place, record: Record | None, names: tuple[str, ...], missing: tuple[str, ...]
+    place: ModelPaths, record: Record | None, names: tuple[str, ...], missing: tuple[str, ...]
 ) -> tuple[str, str]:
     """Return state and note by the names and sizes of the files that are there."""
     if place.card.embedded:
@@ -268,14 +272,14 @@ def _quick_state(
     return _unpublished_state(place, recorded) or ("installed", "")
 
 
-def _unpublished_state(place: Place, digests: Mapping[str, str]) -> tuple[str, str] | None:
+def _unpublished_state(place: ModelPaths, digests: Mapping[str, str]) -> tuple[str, str] | None:
     names = _unpublished_files(place, digests)
     listed = f": {', '.join(names)}" if place.card.folder else ""
     return ("other", f"differs from the published file{listed}") if names else None
 
 
 def verified_state(
-    place: Place, record: Record | None, digests: Mapping[str, str]
+    place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, str]:
     """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
 
@@ -298,7 +302,7 @@ def verified_state(
     return "intact", f"as it was installed on {record.installed[:10]}; its card has no digests"
 
 
-def how_to_get(place: Place) -> str:
+def how_to_get(place: ModelPaths) -> str:
     """Return instructions for the user to get a model: the command, the files and their folder."""
     card = place.card
     if card.embedded:
@@ -320,7 +324,7 @@ def how_to_get(place: Place) -> str:
     )
 
 
-def accepted_record(place: Place, *, code: bool, cancel: CancelToken | None) -> Record:
+def accepted_record(place: ModelPaths, *, code: bool, cancel: CancelToken | None) -> Record:
     """Return the record to write after the user accepted a model's terms and existing files.
 
     `code` says whether the user also allows the programs among them to run.
@@ -363,7 +367,7 @@ def _as_allowed(record: Record | None, file: RecordedFile) -> RecordedFile:
     return noted if noted is not None and is_program(file.name) else file
 
 
-def _sha256_now(place: Place, name: str, cancel: CancelToken | None) -> str:
+def _sha256_now(place: ModelPaths, name: str, cancel: CancelToken | None) -> str:
     """Return a file's digest; programs are read even if their digests are remembered."""
     if is_program(name):
         return read_sha256(place.file(name), cancel=cancel)

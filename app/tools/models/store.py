@@ -22,7 +22,7 @@ from app.tools.models.downloads import (
 from app.tools.models.folder_changes import ChangeLock, delete, is_aside, recover, sweep
 from app.tools.models.install_plan import NO_CONSENT, Consent, InstallPlan, plan_install
 from app.tools.models.installation import Installation, self_check, verify
-from app.tools.models.places import Place
+from app.tools.models.places import ModelPaths
 from app.tools.models.records import ByteProgress, write_record
 from app.tools.models.sources import Manifest, write_pack
 from app.tools.models.status import (
@@ -75,9 +75,9 @@ class ModelStore:
             f"no model is called {name!r}", remedy=f"There are: {', '.join(self.cards)}."
         )
 
-    def place(self, wanted: ModelCard) -> Place:
+    def paths_of(self, wanted: ModelCard) -> ModelPaths:
         """Return the folders and files of a model on the disk, which need not exist."""
-        return Place(wanted, self.folder, self._shipped)
+        return ModelPaths(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
         """Return True if all required files of a model exist; their contents are not checked."""
@@ -116,7 +116,7 @@ class ModelStore:
 
     def how_to_get(self, wanted: ModelCard) -> str:
         """Return instructions for the user to install a model."""
-        return how_to_get(self.place(wanted))
+        return how_to_get(self.paths_of(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
         """Return the status of every known model, without reading their weights."""
@@ -168,7 +168,7 @@ class ModelStore:
             SightlineError: The record cannot be written.
         """
         wanted = self.card(name)
-        place = self.place(wanted)
+        place = self.paths_of(wanted)
         if wanted.embedded or place.missing():
             reason = "it comes with Sightline" if wanted.embedded else "it is not installed"
             raise UsageError(reason, subject=wanted.name, remedy=self.how_to_get(wanted))
@@ -196,7 +196,7 @@ class ModelStore:
         wanted = self.card(name)
         if wanted.embedded:
             raise UsageError(f"{wanted.name} comes with Sightline and cannot be removed")
-        place = self.place(wanted)
+        place = self.paths_of(wanted)
         try:
             with self._swept():
                 delete(place)
@@ -231,8 +231,8 @@ class ModelStore:
     ) -> tuple[ModelStatus, ...]:
         """Copy the planned models into the models folder and verify them: all of them or none.
 
-        `consent` must cover `plan.terms` and `plan.other`. If it does not cover `plan.code`, the
-        programs are left out, provided that the models work without them. Returns each model's
+        `consent` must cover `plan.terms` and `plan.unpublished`. If it does not cover `plan.code`,
+        the programs are left out, provided that the models work without them. Returns each model's
         status.
 
         Raises:
@@ -241,9 +241,9 @@ class ModelStore:
         """
         if plan.problems:
             raise SightlineError("; ".join(plan.problems), subject=str(plan.path))
-        if plan.other and not consent.other:
+        if plan.unpublished and not consent.unpublished:
             raise SightlineError(
-                f"this is not the published file: {'; '.join(plan.other)}",
+                f"this is not the published file: {'; '.join(plan.unpublished)}",
                 subject=str(plan.path),
                 remedy="Download it again. Weights of your own that the model can load are taken "
                 "with --other; results then carry a warning.",
@@ -281,12 +281,12 @@ class ModelStore:
         agreed_already = status.accepted and (status.code == "allowed" or not consent.code)
         # No host is asked for anything if the installed files are the published ones.
         if status.state == "installed" and wanted.pinned and agreed_already:
-            fetch_self_check_file(self.place(wanted), cancel)
+            fetch_self_check_file(self.paths_of(wanted), cancel)
             (status,) = self.verify(wanted.name, host=host)
             if status.state == "intact":
                 return status
-        consent = replace(consent, terms=consent.terms or status.accepted, other=False)
-        place = self.place(wanted)
+        consent = replace(consent, terms=consent.terms or status.accepted, unpublished=False)
+        place = self.paths_of(wanted)
         download = ModelDownload(place, progress, cancel)
         with self._swept() as places:
             staging, model = download.run(consent)
@@ -307,21 +307,21 @@ class ModelStore:
         cancel: CancelToken | None = None,
     ) -> Manifest:
         """Write installed models into the pack `out`; return its manifest. See `write_pack`."""
-        places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
+        places = [self.paths_of(self.card(name)) for name in dict.fromkeys(names)]
         with self._changing.held():  # a pack is of one version of each
             return write_pack(places, out, progress=progress, cancel=cancel)
 
     @contextmanager
-    def _swept(self) -> Generator[Mapping[str, Place]]:
+    def _swept(self) -> Generator[Mapping[str, ModelPaths]]:
         """Lock the models folder and delete what killed installations left; yield all places."""
         with self._changing.held():
             places = self._places()
             sweep(self.folder, places.values())
             yield places
 
-    def _recovered_place(self, wanted: ModelCard) -> Place:
+    def _recovered_place(self, wanted: ModelCard) -> ModelPaths:
         """Return a model's place, after undoing a replacement that a kill cut off."""
-        place = self.place(wanted)
+        place = self.paths_of(wanted)
         if not wanted.embedded and is_aside(place) and place.missing():
             with self._changing.held_if_free() as held:
                 if held:
@@ -332,7 +332,7 @@ class ModelStore:
         self, status: ModelStatus, host: ModelHost | None, cancel: CancelToken | None
     ) -> ModelStatus:
         """Run a usable model's self-check, if it has one, and keep the outcome in its record."""
-        place = self.place(status.card)
+        place = self.paths_of(status.card)
         outcome = self_check(place, host, cancel) if status.usable and status.accepted else ""
         record = place.record()
         if outcome and record is not None:
@@ -341,5 +341,5 @@ class ModelStore:
                     write_record(place.record_path, replace(record, self_check=outcome))
         return replace(status, self_check=outcome or status.self_check)
 
-    def _places(self) -> dict[str, Place]:
-        return {known.name: self.place(known) for known in self.cards.values()}
+    def _places(self) -> dict[str, ModelPaths]:
+        return {known.name: self.paths_of(known) for known in self.cards.values()}

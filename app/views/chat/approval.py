@@ -182,7 +182,7 @@ class GuardedCard(RequestCard):
     ) -> None:
         """Add a hint and the answers; the buttons `yes` wait until the question was seen."""
         self._waits = label(_WAITS, "faint", wrap=True)
-        self._yes = yes
+        self._yes_buttons = yes
         for button in yes:
             button.setEnabled(False)
         layout.addLayout(column(self._waits, *parts))
@@ -199,7 +199,7 @@ class GuardedCard(RequestCard):
         if self._unseen:
             self._arming.start()
             return
-        for button in self._yes:
+        for button in self._yes_buttons:
             button.setEnabled(True)
 
 

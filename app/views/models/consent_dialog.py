@@ -46,9 +46,9 @@ class Question:
     """The content of a `ConsentDialog`.
 
     `facts` are sentences to read; `verb` is the text of the confirming button. `terms` are pairs
-    (title of a model, its terms of use). `code` are pairs (title of a model, names of the
-    program files that come with its weights); `code_needed`: whether the user must allow these to
-    run. `other` says how the files differ from the published ones; `danger`: it cannot be undone.
+    (title of a model, its terms), `code` pairs (title, programs to be allowed); `code_needed` is
+    whether the user must allow them. `unpublished` are reasons why the files are not the published
+    ones; `danger` is whether the action cannot be undone.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Question:
     terms: Sequence[tuple[str, str]] = ()
     code: Sequence[tuple[str, Sequence[str]]] = ()
     code_needed: bool = False
-    other: Sequence[str] = ()
+    unpublished: Sequence[str] = ()
     danger: bool = False
 
 
@@ -78,7 +78,7 @@ class ConsentDialog(QDialog):
         self._needed: list[QCheckBox] = []
         self._agreed = agreed
         self.code: QCheckBox | None = None
-        self.other: QCheckBox | None = None
+        self.unpublished: QCheckBox | None = None
         self.terms: list[QCheckBox] = []
         inside = QWidget()
         inside.setObjectName("modelQuestionPage")
@@ -136,12 +136,12 @@ class ConsentDialog(QDialog):
             self._column.addWidget(wrapped_label(without, "caption"))
 
     def _ask_other(self, question: Question) -> None:
-        if not question.other:
+        if not question.unpublished:
             return
         self._column.addWidget(wrapped_label("Not the published files", "section"))
-        for why in question.other:
+        for why in question.unpublished:
             self._column.addWidget(wrapped_label(why, "warning"))
-        self.other = self._check("Use them anyway; results will carry a warning", True)
+        self.unpublished = self._check("Use them anyway; results will carry a warning", True)
 
     def _check(self, text: str, needed: bool) -> QCheckBox:
         check = QCheckBox(text)
@@ -176,7 +176,7 @@ class ConsentDialog(QDialog):
         consent = Consent(
             terms=bool(self.terms) and all(check.isChecked() for check in self.terms),
             code=self.code is not None and self.code.isChecked(),
-            other=self.other is not None and self.other.isChecked(),
+            unpublished=self.unpublished is not None and self.unpublished.isChecked(),
         )
         self.accept()
         self._agreed(consent)
@@ -188,7 +188,7 @@ def is_loaded(live: ModelState | None) -> bool:
 
 
 def needs_consent(status: ModelStatus) -> bool:
-    """Return True if the user must still accept an installed model's terms or allow its code."""
+    """Return True if an installed model's terms or programs still wait for the user's consent."""
     unanswered = not status.accepted or _code_unanswered(status)
     return status.usable and not status.card.embedded and unanswered
 
@@ -233,12 +233,12 @@ def install_question(plan: InstallPlan) -> Question:
         terms=plan.terms,
         code=plan.code,
         code_needed=needed,
-        other=plan.other,
+        unpublished=plan.unpublished,
     )
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question whether unrecognized files are a chosen model's; `reason` is shown."""
+    """Return the question whether files not identified for a `reason` are a chosen model's."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 
@@ -277,7 +277,7 @@ def download_question(status: ModelStatus) -> Question:
 
 
 def agreement_question(status: ModelStatus) -> Question:
-    """Return the question to accept an installed model's terms and allow the code in its files."""
+    """Return the question to accept an installed model's terms and to let its programs run."""
     card = status.card
     facts = ["Its files are recorded as they are now, so that any later change is detected."]
     if status.code == "changed":

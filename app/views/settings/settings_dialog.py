@@ -83,7 +83,7 @@ class SettingsSources:
         show_audit: Opens the audit window; if None, there is no button for it.
         show_models: Opens the models window; if None, there is no button for it.
         tools: The installed tools.
-        site: This computer's rules for tools, which apply in addition to the user's own.
+        site_rules: This computer's rules for tools, which apply in addition to the user's own.
     """
 
     keys: Secrets
@@ -93,7 +93,7 @@ class SettingsSources:
     show_audit: Callable[[], object] | None = None
     show_models: Callable[[], object] | None = None
     tools: tuple[ToolSpec, ...] = ()
-    site: tuple[Policy, ...] = ()
+    site_rules: tuple[Policy, ...] = ()
 
 
 class SettingsDialog(QDialog):
@@ -141,7 +141,7 @@ class SettingsDialog(QDialog):
         """The page with the rules for tools."""
         sources = self._sources
         return ToolsPage(
-            self._settings, sources.grants, sources.tools, sources.site, sources.show_models
+            self._settings, sources.grants, sources.tools, sources.site_rules, sources.show_models
         )
 
     @cached_property

@@ -15,7 +15,7 @@ from app.agent.llm.hosted_model import encoded
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import Picture
-from app.agent.privacy.consents import Consents, Shown, Target, consent_request, digest
+from app.agent.privacy.consents import Consents, Shown, Target, consent_request, digest_from_name
 from app.agent.privacy.model_pictures import ShownPictures, may_send, risk_of
 from app.agent.request import RunRequest
 from app.agent.sessions import Thread
@@ -318,7 +318,7 @@ def test_the_settings_list_the_hosts_and_withdraw_them():
     assert consents.hosts("pictures") == ()
     assert consents.about(to, shown) is None
     assert not consents.sees(to, shown.picture)
-    assert digest(shown.picture) == "0"
+    assert digest_from_name(shown.picture) == "0"
 
 
 @pytest.mark.parametrize(("encrypted", "warned"), [(False, True), (True, False)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.answers.evidence import Evidence, cite, told, unmarked
+from app.agent.answers.evidence import Evidence, cite, number_line, unmarked
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.model_messages import error_message, marked_result, result_message
 from app.agent.events import RunFinished, TextDelta, ToolFinished
@@ -157,7 +157,7 @@ def test_the_model_learns_the_number_outside_the_data():
     assert text.startswith("<data>")
     assert text.endswith("\n</data>\nCite this result as [1].")
     assert text.count("</data>") == 1
-    assert told(error_message("1", "t", "no")) == ""
+    assert number_line(error_message("1", "t", "no")) == ""
 
 
 def test_a_shortened_and_a_cleaned_result_keeps_its_number():

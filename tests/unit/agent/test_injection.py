@@ -20,7 +20,7 @@ from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent, Tool
 from app.agent.loop.agent_loop import Limits
 from app.agent.loop.limits import Meter
 from app.agent.policy import Grants, fingerprint
-from app.agent.policy.approvals import Verdict
+from app.agent.policy.approvals import PolicyVerdict
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.headless.common import scan_source
@@ -110,8 +110,8 @@ class NoPolicy:
     def needs_question(self, *_: Any, **__: Any) -> bool:
         return False
 
-    async def admit(self, spec: ToolSpec, call: Any, arguments: Any, **_: Any) -> Verdict:
-        return Verdict(True, allowed=fingerprint(spec, arguments))
+    async def admit(self, spec: ToolSpec, call: Any, arguments: Any, **_: Any) -> PolicyVerdict:
+        return PolicyVerdict(True, allowed=fingerprint(spec, arguments))
 
 
 @pytest.fixture(scope="module")

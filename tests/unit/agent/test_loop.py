@@ -16,7 +16,7 @@ from app.agent.loop.agent_loop import AgentLoop, Limits
 from app.agent.loop.transcript import INTERRUPTED_ANSWER
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Grants, Policy
-from app.agent.policy.approvals import Gate, Verdict
+from app.agent.policy.approvals import Gate, PolicyVerdict
 from app.agent.request import Decision
 from app.errors import Cancelled, FileProblem
 from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult, ToolRetry
@@ -530,7 +530,7 @@ def test_arguments_that_change_after_the_question_void_the_yes(tmp_path: Path):
     held: list[Any] = []
 
     class Spying(Gate):
-        async def admit(self, spec: Any, call: Any, arguments: Any, **others: Any) -> Verdict:
+        async def admit(self, spec: Any, call: Any, arguments: Any, **others: Any) -> PolicyVerdict:
             held.append(arguments)
             return await super().admit(spec, call, arguments, **others)
 

@@ -73,9 +73,9 @@ def test_alternatives_are_single_words():
 
 
 def test_a_pack_from_elsewhere_takes_no_words_from_others():
-    kind = QuestionKind("all mine", ("effusion*",), whole=True, addressed=True)
+    kind = QuestionKind("all mine", ("effusion*",), greedy=True, addressed=True)
     (found,) = limited_plan(PackPlan("elsewhere", kinds=(kind,)), ()).kinds
-    assert not found.whole
+    assert not found.greedy
     assert not found.addressed
 
 

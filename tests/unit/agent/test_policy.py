@@ -18,7 +18,7 @@ from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
 from app.agent.policy.approvals import (
     LONGEST_SHOWN,
     Gate,
-    Verdict,
+    PolicyVerdict,
     shown_arguments,
     tool_request,
 )
@@ -73,11 +73,11 @@ class Case:
         self.user = User(*answers)
         self.events: list[RunEvent] = []
 
-    def admit(self, wanted: ToolSpec, thread: str = "thread", **arguments: Any) -> Verdict:
+    def admit(self, wanted: ToolSpec, thread: str = "thread", **arguments: Any) -> PolicyVerdict:
         args = WriteInput(**arguments)
         call = ToolCall(id="c1", name=wanted.name, arguments=arguments)
 
-        async def admit() -> Verdict:
+        async def admit() -> PolicyVerdict:
             return await self.gate.admit(
                 wanted,
                 call,
@@ -292,7 +292,7 @@ def test_a_wider_scope_than_was_offered_is_not_taken():
 
 def test_arguments_changed_after_the_question_void_the_yes():
     args = WriteInput(path="a", numbers=[1.0])
-    verdict = Verdict(True, allowed=fingerprint(spec(), args))
+    verdict = PolicyVerdict(True, allowed=fingerprint(spec(), args))
     assert verdict.covers(spec(), args)
     args.numbers.append(2.0)
     assert not verdict.covers(spec(), args)

@@ -16,7 +16,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, Scope
-from app.agent.policy.approvals import Gate, Verdict, tool_request
+from app.agent.policy.approvals import Gate, PolicyVerdict, tool_request
 from app.agent.request import Decision
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 from tests.support.fake_tools import FakeRegistry, FakeTool, collect, ok, request
@@ -40,7 +40,9 @@ class Case:
         self.answers = list(answers)
         self.asked: list[ApprovalRequested] = []
 
-    def admit(self, wanted: ToolSpec, scope: Scope, /, thread: str = "t", **given: Any) -> Verdict:
+    def admit(
+        self, wanted: ToolSpec, scope: Scope, /, thread: str = "t", **given: Any
+    ) -> PolicyVerdict:
         args = wanted.Input.model_validate(given)
 
         async def approve(event: ApprovalRequested) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.imaging.processes import confinement, worker_process
-from app.imaging.processes.confinement import child_environment, holds, landlock_version
+from app.imaging.processes.confinement import can_confine, child_environment, landlock_version
 from app.imaging.processes.worker_pool import WorkerPool
 from app.imaging.processes.workers import Worker
 
@@ -32,7 +32,7 @@ KEYS = {
 }
 
 needs_landlock = pytest.mark.skipif(
-    not holds(), reason="this kernel has no Landlock, or the machine no table of system calls"
+    not can_confine(), reason="this kernel has no Landlock, or the machine no table of system calls"
 )
 
 

@@ -23,7 +23,7 @@ from pydicom.uid import (
 
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.frame_attributes import FrameAttributes
-from app.imaging.dicom.instance_attributes import frames_geometry, private_b_value
+from app.imaging.dicom.instance_attributes import b_value, frames_geometry
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Instance, Spacing, SpacingSource
@@ -75,7 +75,7 @@ def test_any_text_gives_a_place_and_a_scale_or_none(texts: dict[str, str], index
     for part in (*(orientation.cosines or ()), *(orientation.position or ())):
         assert math.isfinite(part)
     frames_geometry(attributes.header)
-    private_b_value(attributes.header)
+    b_value(attributes.header)
 
 
 REGION = (
@@ -161,7 +161,7 @@ def test_b_values_are_found_where_makers_put_them(
     dataset.Modality = "MR"
     dataset.private_block(group, creator, create=True).add_new(element, vr, value)
     header = Header(Path("a.dcm"), dataset, ExplicitVRLittleEndian, None)
-    assert private_b_value(header) == expected
+    assert b_value(header) == expected
 
 
 def scale(**elements: Any) -> Spacing:

@@ -28,7 +28,7 @@ from app.tools.api import (
 )
 from app.tools.chest import comparison, registration
 from app.tools.chest.compare import ChestXRayCompare, CompareInput
-from app.tools.chest.comparison import Side
+from app.tools.chest.comparison import XRay
 from app.tools.chest.registration import View, register, resample
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
@@ -595,9 +595,9 @@ def test_boxes_that_hardly_touch_are_no_pair():
     assert comparison.match_boxes([here], [there]) == [(0, None), (None, 0)]
 
 
-def side(scores: dict[str, float], position: Any = "PA") -> Side:
+def side(scores: dict[str, float], position: Any = "PA") -> XRay:
     drawn = chest()
-    return Side(
+    return XRay(
         position,
         {name: drawn[name] for name in (*LUNGS, "Heart")},
         {},

@@ -61,7 +61,7 @@ def installed(
 ) -> tuple[ModelStore, ModelStatus]:
     """The store and the status that the installation returns."""
     store = ModelStore(models, known={wanted.name: wanted})
-    target = store.place(wanted).self_check_file
+    target = store.paths_of(wanted).self_check_file
     assert target is not None
     if film:
         target.parent.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_without_the_film_it_says_where_to_get_it_and_where_to_put_it(
     tmp_path: Path, published: ModelCard, brought: Path, model_process: ProcessHost
 ):
     store, status = installed(tmp_path / "m", published, brought, model_process, film=False)
-    target = store.place(published).self_check_file
+    target = store.paths_of(published).self_check_file
     assert status.self_check.startswith(f"not run: {target} is not there. Download https://")
     assert target is not None
     target.parent.mkdir()

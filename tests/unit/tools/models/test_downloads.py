@@ -109,7 +109,7 @@ def test_a_folder_comes_with_what_belongs_to_it_pinned_to_its_commit(tmp_path: P
     found = contents(made.folder)
     assert found.pop("test-folder/installed.toml")
     assert found == {f"test-folder/{n}": d for n, d in (FILES | {"README.md": b"about"}).items()}
-    record = made.place(foldered()).record()
+    record = made.paths_of(foldered()).record()
     assert record is not None
     assert record.source == REPOSITORY
 

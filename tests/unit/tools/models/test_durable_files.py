@@ -203,7 +203,7 @@ def test_a_model_that_stays_in_use_is_said_to_be_and_stays_whole(
 
 def test_what_is_moved_back_takes_the_place_of_a_record_that_came_before_its_file(tmp_path: Path):
     made = store(tmp_path)
-    place = made.place(made.card("test-net"))
+    place = made.paths_of(made.card("test-net"))
     aside = write_files(tmp_path / "models" / ".replaced-test-net", {"test-net.pt": CONTENT})
     write_files(aside, {"test-net.pt.installed.toml": b"old"})
     write_files(made.folder, {"test-net.pt.installed.toml": b"new"})

@@ -132,7 +132,7 @@ def test_a_damaged_model_is_still_broken_and_one_that_cannot_be_read_an_error(
 ):
     made = store(tmp_path, foldered())
     made.install(made.plan_install(write_files(tmp_path / "test-folder", FILES)))
-    made.place(foldered()).file("config.json").write_bytes(b"{}")
+    made.paths_of(foldered()).file("config.json").write_bytes(b"{}")
     assert made.verify()[0].state == "broken"
 
     def refused(*_: Any, **__: Any) -> None:

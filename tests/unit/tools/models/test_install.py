@@ -92,7 +92,7 @@ def test_the_published_file_is_installed_under_whatever_name_it_comes(tmp_path: 
     assert made.verify()[0].state == "intact"
     assert installed(made) == {"test-net.pt": CONTENT}
     assert source.exists()
-    record = made.place(single()).record()
+    record = made.paths_of(single()).record()
     assert record is not None
     assert (record.files[0].sha256, record.source) == (digest(CONTENT), "download (1).pt")
 
@@ -107,7 +107,7 @@ def test_another_file_under_the_right_name_is_refused_with_both_digests(tmp_path
     assert digest(CONTENT) in caught.value.reason
     assert "--other" in caught.value.remedy
     source.write_bytes(b"something else")
-    assert "14 bytes" in made.plan_install(source).other[0], "seen without reading it"
+    assert "14 bytes" in made.plan_install(source).unpublished[0], "seen without reading it"
     with pytest.raises(SightlineError, match="14 bytes"):
         install(made, source)
     assert contents(made.folder) == {}
@@ -124,7 +124,7 @@ def test_weights_of_ones_own_come_in_if_asked_for_and_the_model_can_load_them(tm
         seen.append(Path(payload["weights"]).read_bytes())
         return {}
 
-    install(made, source, "test-net", other=True, host=FakeHost(loads))
+    install(made, source, "test-net", unpublished=True, host=FakeHost(loads))
     assert seen == [b"mine"], "the staged copy is what was tried"
     assert "differ from the published" in made.require("test-net", "A tool").warnings[0]
     assert made.status(made.card("test-net")).state == "other", "the list says what results say"
@@ -134,9 +134,9 @@ def test_weights_of_ones_own_come_in_if_asked_for_and_the_model_can_load_them(tm
 
     source.write_bytes(b"worse")
     with pytest.raises(ToolFailed, match="another model"):
-        install(made, source, "test-net", other=True, host=FakeHost(broken))
+        install(made, source, "test-net", unpublished=True, host=FakeHost(broken))
     with pytest.raises(SightlineError, match="cannot be checked here"):
-        install(made, source, "test-net", other=True)
+        install(made, source, "test-net", unpublished=True)
     assert installed(made) == {"test-net.pt": b"mine"}
 
 
@@ -145,7 +145,7 @@ def test_of_two_kinds_of_one_models_weights_the_one_installed_last_is_used(tmp_p
     (made.folder / "test-net.pt").write_bytes(CONTENT)
     conversion = tmp_path / "test-net.safetensors"
     conversion.write_bytes(CONTENT)
-    install(made, conversion, other=True)
+    install(made, conversion, unpublished=True)
     assert installed(made) == {"test-net.safetensors": CONTENT}
     assert made.require("test-net", "A tool").path.name == "test-net.safetensors"
 
@@ -284,7 +284,10 @@ def test_of_several_snapshots_the_cards_revision_is_taken_else_the_main_branch(t
     made = store(tmp_path, replace(foldered(), revision=other))
     assert made.plan_install(top).models[0].revision == other
     assert store(tmp_path, foldered()).plan_install(top).models[0].revision == REVISION
-    assert "its card means ffffffffffff" in made.plan_install(top / "snapshots" / REVISION).other[0]
+    assert (
+        "its card means ffffffffffff"
+        in made.plan_install(top / "snapshots" / REVISION).unpublished[0]
+    )
 
 
 def test_a_folder_that_huggingface_hub_filled_says_its_commit(tmp_path: Path):
@@ -328,7 +331,7 @@ def test_terms_are_asked_once_and_kept_with_their_text(tmp_path: Path):
     assert "--accept-terms" in caught.value.remedy
     assert contents(made.folder) == {}
     assert made.install(plan, Consent(terms=True))[0].accepted
-    record = made.place(made.card("test-folder")).record()
+    record = made.paths_of(made.card("test-folder")).record()
     assert record is not None
     assert record.terms_sha256 == digest(TERMS.encode())
     assert record.terms_accepted
@@ -486,7 +489,7 @@ def test_what_killed_installations_left_is_swept_up(tmp_path: Path):
     made = store(tmp_path, foldered())
     for name in (".incoming-old", ".removed-test-folder", "test-folder"):
         write_files(made.folder / name, {"part": b"x"})
-    sweep(made.folder, [made.place(foldered())])
+    sweep(made.folder, [made.paths_of(foldered())])
     assert [path.name for path in made.folder.iterdir()] == ["test-folder"]
 
 

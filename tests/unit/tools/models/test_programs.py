@@ -74,7 +74,7 @@ def test_the_model_process_is_told_which_programs_and_looks_once_more(tmp_path: 
     made, folder = allowed(tmp_path)
     found = made.require("test-folder", "A tool")
     programs = found.payload("cpu")["model"]["programs"]
-    assert programs == allowed_programs(made.place(found.card).record())
+    assert programs == allowed_programs(made.paths_of(found.card).record())
     assert are_allowed(folder, programs)
     write_files(folder, CHANGED)
     assert not are_allowed(folder, programs)
