@@ -1,7 +1,7 @@
 """Connects the window to the agent: sends questions and delivers events on the GUI thread.
 
-The runner emits events on its own thread. They are stored in a queue, from which the GUI thread
-takes a few at a time and joins streamed text, so that many events at once do not stall the window.
+The runner's events arrive on another thread and are queued. The GUI thread takes a few at a time
+and joins streamed text, so that many events at once do not stall the window.
 """
 
 from __future__ import annotations

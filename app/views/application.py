@@ -29,10 +29,7 @@ _NEVER = 2**31 - 1
 
 @cache
 def freeze_startup_objects() -> None:
-    """Exclude the objects that exist now, e.g. modules, from garbage collection.
-
-    Modules and classes stay in memory until the program ends anyway. Later calls do nothing.
-    """
+    """Exclude the objects that exist now from garbage collection; later calls have no effect."""
     gc.collect()
     gc.freeze()
 

@@ -173,8 +173,7 @@ class Loader:
     ) -> None:
         """Cut the volume of a series into sections along `plane`.
 
-        Calls `done(sections, volume)`: an instance whose frames are the sections, and the volume,
-        whose voxels have only a shape and no values.
+        Calls `done(sections, volume)`: the sections as one instance, and the volume without values.
         """
 
         def report(finished: int, total: int) -> None:

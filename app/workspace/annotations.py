@@ -87,8 +87,7 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    `labels` are labels that always have the same colour; `selected` is the id of the selected
-    finding, or "".
+    `labels` have fixed colours, whatever is found; `selected` is the selected finding's id, or "".
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:

@@ -296,10 +296,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """The heading above the findings (`ids`) of one tool, user or file.
-
-    `note` says who made them if no AI did, else ""; `details` are code names of tool and model.
-    """
+    """A heading above findings with one maker: a tool, or who `note` names (a user or a file)."""
 
     maker: str
     ids: tuple[str, ...]

@@ -38,11 +38,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """Lines for the corners of an image.
-
-    `warning` stands above `bottom_right`, `series_warning` below `top_right`; `mark`, below
-    `bottom_left`, names presentation state, flips and rotation.
-    """
+    """Lines for an image's corners; warnings, and `mark` (flips, rotation), have another colour."""
 
     top_left: Lines = ()
     top_right: Lines = ()

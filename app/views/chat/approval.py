@@ -76,10 +76,7 @@ class RequestCard(QFrame):
         """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show whether the user `granted` it, and the user's `reason` ("" for none).
-
-        `scope` is how long the answer holds: "once", or "session" for the whole conversation.
-        """
+        """Show the answer; `scope` is "once", or "session" if it holds for the conversation."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)

@@ -61,10 +61,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style; `tip` is its tooltip, or "".
-
-    `target` is the id of the finding or the number of the tool result it links to; "" for no link.
-    """
+    """A piece of a line in one style; `target`: linked finding's id or result's number, or ""."""
 
     text: str
     style: Style = Style.PLAIN

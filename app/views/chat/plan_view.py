@@ -36,10 +36,7 @@ _ENFORCED = "enforced"
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A line of the checklist: a step of the plan, a rule's change to it, or a goal not reached.
-
-    `word` is the state of a step, "" for other lines; `tint` is the icon's colour (#rrggbb).
-    """
+    """A checklist line: a step with its state (`word`), a rule's change, or a goal not reached."""
 
     title: str
     details: str = ""  # reasons, verdict, who planned it

@@ -58,10 +58,7 @@ class NoteLine(QWidget):
 
 
 class ActivityBar(QWidget):
-    """A moving bar with a text, shown while a run has nothing new to show.
-
-    `stopping` is the text shown once the user has stopped the run; "" before.
-    """
+    """A moving bar with a text beside it, shown while a run has nothing new to show."""
 
     def __init__(self, *, live: bool) -> None:
         super().__init__()

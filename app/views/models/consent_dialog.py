@@ -46,9 +46,9 @@ class Question:
     """The content of a `ConsentDialog`.
 
     `facts` are sentences to read; `verb` is the text of the confirming button. `terms` are pairs
-    (title of a model, its terms), `code` pairs (title, programs to be allowed); `code_needed` is
-    whether the user must allow them. `unpublished` are reasons why the files are not the published
-    ones; `danger` is whether the action cannot be undone.
+    (title of a model, its terms of use). `code` are pairs (title of a model, names of the
+    program files that come with its weights); `code_needed`: whether the user must allow these.
+    `unpublished`: how the files differ from the published ones; `danger`: it cannot be undone.
     """
 
     title: str

@@ -242,10 +242,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row with a label `name`, a text `what`, and a button `action`; return the button.
-
-        A click on it calls `undo` and removes the row.
-        """
+        """Add a row: `name`, `what`, a button `action` that calls `undo` and removes the row."""
 
         def undo_and_remove() -> None:
             undo()

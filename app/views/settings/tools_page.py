@@ -221,10 +221,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show the rules that `effects`, by kind of effect such as "write", imply for each tool.
-
-        The user can then choose only stricter rules for a tool.
-        """
+        """Show each tool's rule under `effects` (rules by effect); offer only stricter rules."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)
