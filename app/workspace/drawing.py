@@ -298,9 +298,9 @@ def _area(frame: Frame, shape: Mask | Polygon) -> str:
 
 
 def outdated(finding: Finding, happened: str, figures: str = "") -> Finding:
-    """Return a finding with its description marked as outdated, after what `happened`.
+    """Return a finding whose description begins with the text `happened` and the new `figures`.
 
-    `figures` are the new values, put between the two; "" for none.
+    The previous description follows, marked as outdated.
     """
     own, marked = finding.description, OUTDATED in finding.description
     before = own.partition(OUTDATED)[2] if marked or finding.corrected else own

@@ -142,7 +142,7 @@ class Layers:
     # Layers
 
     def lay(self, over: ScaleKey, layer: Layer) -> None:
-        """Draw a label volume over the images (e.g. of a series) with scale key `over`."""
+        """Draw a label volume over the images with this `Workspace.scale_key`, e.g. of a series."""
         key = key_of(layer.instance)
         self._asked.add(key)
         self._layers[key] = layer
@@ -165,7 +165,7 @@ class Layers:
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
-        """Layers of the shown image: overlays, presentation graphics, report regions, objects."""
+        """Layers of the shown image: overlays, presentation graphics, report regions, SEGs etc."""
         made = (self._overlays(), self._graphics(), self._regions())
         own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))

@@ -221,7 +221,7 @@ class FindingsList(QWidget):
         self._reset()
 
     def close_models(self) -> None:
-        """Stop the timers of the list's models, so that none fires after the window has closed."""
+        """Stop the timers of list and Qt model, so that none fires after the window has closed."""
         self._soon.stop()
         self.model.close()
 
@@ -296,7 +296,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading above findings with one maker: a tool, or who `note` names (a user or a file)."""
+    """A heading above the findings of one tool, user or file; `note` is "" for an AI's findings."""
 
     maker: str
     ids: tuple[str, ...]

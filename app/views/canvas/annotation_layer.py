@@ -93,7 +93,7 @@ class AnnotationLayer(QObject):
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
-        """Draw an unfinished finding, in place of the one with its id; None if there is none."""
+        """Draw an unfinished finding and hide the stored one with its id; None ends this."""
         if finding is not self._draft:
             self._draft = finding
             self.sync()

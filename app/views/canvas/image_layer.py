@@ -77,7 +77,7 @@ def level_of(zoom: float, levels: int) -> int:
 
 
 def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
-    """Convert an image area to pixels of a `Patch.level`, clipped to `shape` (rows, columns)."""
+    """Convert an image area to pixels of a `Patch.level` with `shape` (rows, columns); clip it."""
     size = 2**level
     left, top, right, bottom = area
     left, top = max(left // size, 0), max(top // size, 0)

@@ -256,7 +256,7 @@ class Overlay(QWidget):
             self._wait.start()
 
     def catch_up(self) -> None:
-        """Repaint now the parts that `set_corners` with `soon` has changed but not repainted."""
+        """Repaint now what `set_corners` with `soon` has postponed until the picture arrives."""
         self._wait.stop()
         self.update(self._stale)
         self._stale = QRegion()

@@ -179,7 +179,7 @@ class AnswerStream:
         self._mark = _Position()
 
     def write(self, text: str) -> bool:
-        """Add a piece of the answer; return whether text is shown, not if it is only whitespace."""
+        """Add a piece of the answer; return False while the answer has only whitespace."""
         if self._thinking is not None:
             self._thinking.finish()
         if self.open is None:

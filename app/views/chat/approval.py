@@ -278,7 +278,7 @@ def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 class OverrideCard(GuardedCard):
-    """Asks whether a tool may use an unsuitable image; Tab reaches "Don't use it" first."""
+    """Asks whether a tool may use an image unsuitable for it; Tab reaches "Don't use it" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "Reasons against it")

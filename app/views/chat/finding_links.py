@@ -134,7 +134,7 @@ class FindingLinks:
         return instance.sop_instance_uid if instance is not None else ""
 
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
-        """Return labels and ids of the findings to which a run's text may link.
+        """Return the ids, by label, of the findings to which a run's text may link.
 
         These are the run's own `findings`, and older ones by tools on the same images or on the
         image with SOP Instance UID `shown`, which the question was about. Findings on other images

@@ -13,7 +13,7 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the models that texts in `value` say to install or accept ("models get NAME")."""
+    """Return the models that texts in `value` (nested) tell the user to install or accept."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 

@@ -78,7 +78,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show `text` unless `stopping` is set, which then stays; hide the bar if both are "".
+        """Show `text`, or `stopping` instead if the user has stopped the run; "" hides the bar.
 
         `passing` means that the text is shown only until the run's next event.
         """

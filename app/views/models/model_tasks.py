@@ -36,7 +36,7 @@ AuditNote = Callable[..., object]
 
 
 class Host(ModelHost, Protocol):
-    """The part of `ProcessHost`, which runs the models, that the models window uses."""
+    """What the models window needs of the object that runs the models, `ProcessHost`."""
 
     def states(self) -> Mapping[str, ModelState]: ...
 
