@@ -50,7 +50,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; if 10,000 or more `instances` are open, freeze all objects."""
+        """Resume full collections; if 10,000 or more `instances` are open, exclude all objects."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

@@ -140,7 +140,7 @@ class Background(QObject):
 class DaemonTasks:
     """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Results are delivered on the GUI thread, but not after `close` or once `owner` is deleted.
+    Results are delivered on the GUI thread, not after `close` or once the QObject `owner` is gone.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:

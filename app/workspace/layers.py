@@ -188,7 +188,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """Set the image, frame index (from 0) and decoded frame that the canvas shows, or None."""
+        """Set the image, frame (index from 0, and pixels) that the canvas shows; None for none."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:
@@ -197,7 +197,7 @@ class Layers:
         self.changed.emit()
 
     def set_presentation(self, state: PresentationState | None) -> None:
-        """Set the applied presentation state, whose graphics are shown as a layer, or None."""
+        """Set the applied presentation state, whose graphics become a layer; None for no state."""
         if state is not self._state:
             self._state = state
             self.changed.emit()
@@ -223,7 +223,7 @@ class Layers:
     # Answers
 
     def take_layer(self, key: str, layer: Layer) -> None:
-        """Store the items of an object that has been read."""
+        """Store the items of the object with this key, which has been read."""
         if key in self._asked:  # else it was closed meanwhile
             self._layers[key] = layer
             self._errors.pop(key, None)

@@ -299,7 +299,7 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether the user has marked something on the frame, besides points outside the object."""
+        """Whether the user has marked an object on the frame; points outside it do not count."""
         return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
@@ -314,7 +314,7 @@ class Workspace:
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
-        """Add the findings from a tool call, and open its pictures in panes."""
+        """Add a tool call's findings, and open its pictures (artifacts to be shown) in panes."""
         self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":

@@ -328,7 +328,7 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail; the first call starts to fetch it and returns None."""
+        """Return a series' thumbnail, or None; the first call only starts to fetch it."""
         key, source = row.key, row.middle if row.content_name.thumbnail else None
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)

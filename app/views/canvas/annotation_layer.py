@@ -226,8 +226,8 @@ class AnnotationLayer(QObject):
     def has_handles(self, finding: Finding) -> bool:
         """Return whether the user can move a finding's points now.
 
-        A tool's finding must be selected first. Otherwise a drag that is meant to change the grey
-        values could move a point by accident.
+        A tool's finding must be selected first, so that a drag that is meant to change the
+        intensity window does not move a point.
         """
         mine = drawing.by_hand(finding) or finding.id == self._annotations.selected
         return mine and bool(drawing.points_of(finding))

@@ -298,7 +298,7 @@ class Canvas(ImageView):
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def turn_or_resize(self, way: int) -> None:
-        """Make the brush larger (1) or smaller (-1); without a brush, rotate by a quarter turn."""
+        """Make the brush larger (1) or smaller (-1); without a brush, rotate right (1) or left."""
         if self._brushing:
             self._resize_brush(way)
         else:

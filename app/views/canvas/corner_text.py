@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """Lines for an image's corners; warnings, and `mark` (flips, rotation), have another colour."""
+    """Lines for an image's corners; `mark`: presentation state, flips and rotation."""
 
     top_left: Lines = ()
     top_right: Lines = ()

@@ -89,7 +89,7 @@ class DrawingTool(QObject):
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a left press at a widget position (px); return True if it must do nothing else.
+        """Handle a left press at a widget position (px); return whether the tool uses it.
 
         With `erase`, the brush removes pixels from the mask instead of adding them.
         """

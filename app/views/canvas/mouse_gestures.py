@@ -23,7 +23,7 @@ RANGE_PX = 1024.0
 
 
 class Drag(Enum):
-    """What a mouse drag on the canvas does: change the window, pan or zoom."""
+    """What a mouse drag on the canvas does: change the intensity window, pan or zoom."""
 
     WINDOW = auto()
     PAN = auto()

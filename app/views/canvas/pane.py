@@ -69,7 +69,7 @@ def _unreadable(path: Path) -> FileProblem:
 class PictureView(ImageView):
     """A view of a tool's picture, with the canvas's mouse gestures and corner texts.
 
-    A left drag changes the window of a grey picture; a double click resets it.
+    A left drag changes the intensity window of a grey picture; a double click resets it.
     """
 
     def __init__(self) -> None:

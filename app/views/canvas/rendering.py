@@ -75,8 +75,8 @@ class Picture:
         job: The request, without its `before`.
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
-        range: Lowest and highest modality value; sets the sensitivity of the window drag.
-        presets: Entries for the window menu.
+        range: Lowest and highest modality value; dragging scales window changes by it.
+        presets: Entries for the menu of intensity windows.
         complete: Whether nothing more needs to be rendered until the view changes.
     """
 

@@ -1,4 +1,4 @@
-"""The scrolling column of runs (questions with answers); at its end, it follows new content."""
+"""The column of runs (question with answer); while scrolled to its end, it follows new content."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class RunView(QWidget):
                 card.tick()
 
     def stopping(self, how: str) -> None:
-        """Show that the run stops: `how` is "now", or "after_tool" once its tool calls end."""
+        """Show that the run stops, `how`: "now", or "after_tool" (after its running calls)."""
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]

@@ -39,7 +39,7 @@ def effect(name: str) -> str:
 
 
 def limit(stopped_by: str) -> tuple[str, str, bool]:
-    """Return (reason, advice, whether the settings have the limit) for `RunFinished.stopped_by`."""
+    """Return (why the run ended, advice, whether settings have the limit) for a limit's name."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"

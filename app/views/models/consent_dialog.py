@@ -238,7 +238,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question whether unrecognized files are a chosen model's; `reason` is shown."""
+    """Return the question whether files, not recognized for a `reason`, are a chosen model's."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 
