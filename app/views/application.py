@@ -50,7 +50,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; if 10,000 or more `instances` are open, exclude all objects."""
+        """Resume full collections; they skip all present objects if `instances` >= 10,000."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)
