@@ -82,7 +82,7 @@ class LayerLoading(QObject):
         return True
 
     def lay(self, labels: Instance, failed: OnError | None = None) -> None:
-        """Lay a label volume over the shown images; on an error call `failed` or tell the user."""
+        """Lay a label volume over the shown images; pass errors to `failed`, else show them."""
         over = self._workspace.acquired
         if over is None or labels.sop_instance_uid == over.sop_instance_uid:
             reason = "a label volume needs an image to be overlaid on, and none is shown"

@@ -220,7 +220,7 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, frame, drawing, report or pane is still unfinished."""
+        """Whether a scan, frame, render, report or pane is still unfinished."""
         parts = (self.opening, self.canvas, self.documents, self.panes)
         return any(part.busy for part in parts) or self.background.pending > 0
 
@@ -234,7 +234,7 @@ class MainWindow(QMainWindow):
         self.open_paths([Path(name) for name in names])
 
     def choose_labels(self) -> None:
-        """Ask for a label volume and lay it over the shown image."""
+        """Ask for a label volume (NRRD, NIfTI or MetaImage) and lay it over the shown image."""
         name, _ = QFileDialog.getOpenFileName(self, "Overlay labels on the image", "", _VOLUMES)
         if name:
             self.layer_loading.lay_file(Path(name))
