@@ -37,7 +37,8 @@ class Checked:
 
     Attributes:
         text: The answer, with a mark after each cited number that belongs to no result.
-        closing: Text to add at the end of the answer; "" for none.
+        closing: Text to add after the answer: a note on unknown numbers, and what `behind`
+            returned.
         cited: Numbers of the results that the run's texts cite, in ascending order.
         unknown: Cited numbers that belong to no result.
     """
@@ -72,7 +73,8 @@ class Evidence:
         """Check the citations in an answer, and return the answer with its closing text.
 
         `before` are the model's other texts in this run, which are checked but not changed.
-        `behind` is called with the cited numbers and returns text to add at the answer's end.
+        `behind` is called with all cited numbers; the text that it returns is added to the closing
+        text.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -135,7 +137,7 @@ def said_on_the_way(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each number in a citation, with the ": no such result" after it, if any."""
+    """Yield a match for each number in a citation; a ": no such result" after it is included."""
     return _EACH.finditer(text)
 
 
@@ -150,7 +152,7 @@ def cite(line: str, number: int) -> str:
 
 
 def told(message: Message) -> str:
-    """Return the line that tells the model a result's number; "" if the message has no number."""
+    """Return "Cite this result as [N].", for the model; "" if the message has no result number."""
     return f"Cite this result as [{message.evidence}]." if message.evidence else ""
 
 

@@ -62,8 +62,9 @@ def write_summary(
 ) -> str:
     """Return the answer of the offline planner: direct answers first, then the other results.
 
-    `notes` are remarks on the plan, `topics` the names of the `QuestionKind`s of the question, and
-    `targets` the names of the packs' targets (objects, such as the heart) that it is about.
+    `skipped` are plan steps that did not run, `notes` remarks on the plan, `topics` the names of
+    the question's kinds (`QuestionKind`), and `targets` the objects that it is about, such as the
+    heart.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
@@ -243,9 +244,10 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the direct answers that a result gives, one per line; `targets` as in `write_summary`.
+    """Return the lines in which a tool's result directly answers the question.
 
-    The list is empty if `wording` has no function `answer`, or if that function failed.
+    `wording.answer`, a function of the pack, writes them; the list is empty if there is no such
+    function or if it failed. `targets` are the objects that the question is about.
     """
     if wording.answer is None:
         return []
@@ -258,7 +260,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return the sentences in one line; those with `cites` set cite the result number `number_`."""
+    """Return sentences joined to one line; those with `Sentence.cites` cite result `number_`."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 

@@ -193,7 +193,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is the JSON of `made`.
+    """Return a copy of a tool message with `made`, as JSON, in place of its text for the model.
 
     The copy also holds `data`, the whole result, for the program's own use.
     """

@@ -46,10 +46,11 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result; `value` holds it, nested under the keys that lead to it.
+    """A page of a result.
 
-    `total` is the number of items or characters in `part`; None for a number, and for an object
-    that fits on the page. `next_offset` is None after the last page.
+    `value` holds the page, nested under the keys that lead from the whole result to `part`. `total`
+    is the number of items or characters in `part`; None for a number, and for an object that fits
+    on the page. `next_offset` is None after the last page.
     """
 
     id: str

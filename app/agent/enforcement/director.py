@@ -61,11 +61,11 @@ class Director:
         intent: What the question asks for.
         by_rules: Whether rules rather than a model choose the calls of this run.
         results: The results of this run, in the order in which they arrived.
-        notes: Remarks for the answer on names (such as field values) that do not exist.
+        notes: Remarks for the answer on non-existent names (such as field values) used in calls.
         seen: Whether the model was sent pictures with this question.
         record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
-        without: Whether the model was asked once to call a needed tool, and answered without it.
+        without: Whether the model was asked to call a needed tool, but answered without doing so.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -134,7 +134,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Remove the next calls from `waiting`; return them, to be made now, perhaps in parallel.
+        """Take from `waiting` the calls to make next, perhaps in parallel, and return them.
 
         The packs' rules may change or refuse these calls (see `order`), or insert others first.
         """
@@ -254,7 +254,7 @@ class Director:
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
-        Calls that rules repeated with a corrected name are included.
+        A model's call that rules repeated with another name (`adapted_retry`) is included.
         """
         return [
             item

@@ -45,7 +45,8 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: Who made the call: "model", "rules" (without a model) or "enforced" (a pack's rule).
+        by: Who made the call: "model", "rules" (the planner) or "enforced" (rules that overrode the
+            planner or model).
         why: The reason, for the plan.
     """
 
@@ -134,7 +135,9 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started. Pending steps before the call's own step are skipped.
+        """Mark a call as started; `made` is its origin, None for the model.
+
+        Pending tool steps before its own are skipped, unless a rule inserted the call.
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in
@@ -348,7 +351,8 @@ def check_plan(
     """Return the plan, corrected wherever there is only one way to correct it.
 
     Tools that a step's tool requires are not added as steps: the enforcer runs them before that
-    tool. `ran` are the tools that have already given a result.
+    tool. `asked` is the question's intent, `tools` are the existing tools, and `ran` those that
+    have already given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

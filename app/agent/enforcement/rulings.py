@@ -66,7 +66,7 @@ GO_ON_WITHOUT = (
 
 
 def listed(need: AnyOf | AllOf) -> str:
-    """Return the names of the needed tools, joined with "or" for any of them or "and" for all."""
+    """Return the names of tools, joined with "or" if any one is enough, "and" if all are needed."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)
 
