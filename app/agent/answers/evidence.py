@@ -113,10 +113,10 @@ class Evidence:
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code.
+    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", except in Markdown code.
 
-    `known` are the numbers of existing results: a list of more than three numbers is a citation
-    only if it contains one of these.
+    `known` are the numbers of existing results. A list of more than three numbers is a citation
+    only if at least one of them is known.
     """
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:

@@ -217,7 +217,7 @@ def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
 
 
 def one_line(text: str, limit: int = _LINE_CHARS) -> str:
-    """Return the text in one line of at most `limit` characters."""
+    """Return a text in one line of at most `limit` characters; a longer one is cut ("…")."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 

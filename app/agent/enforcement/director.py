@@ -156,7 +156,7 @@ class Director:
         return turn
 
     def order(self, call: ToolCall) -> CallOrder:
-        """Return the instructions for a call that `turn` returned."""
+        """Return how to make a call that `turn` returned, or the outcome of a refused call."""
         return self._orders.get(call.id, PLAIN)
 
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:

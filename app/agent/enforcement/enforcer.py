@@ -182,7 +182,7 @@ class Enforcer:
                     yield rule, self._record.latest(rule.after, cause.images) or cause
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """Return the packs' rules that recommend, but do not require, another tool after `tool`."""
+        """Return the packs' rules that recommend (not require) another tool after `tool`."""
         return tuple(
             rule
             for rule in self._plans.successors(tool, self._intent.kinds)

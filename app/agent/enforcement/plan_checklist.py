@@ -135,9 +135,9 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started; `made` is its origin, None for the model.
+        """Mark a call, whose origin is `made`, as started.
 
-        Pending tool steps before its own are skipped, unless a rule inserted the call.
+        Pending tool steps before its own are skipped, unless a rule inserted it.
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in

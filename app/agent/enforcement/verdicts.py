@@ -278,11 +278,11 @@ class Goal:
         return verdict
 
     def found(self, results: Sequence[Message]) -> bool:
-        """Return whether any call gave a result, in this run or earlier on the same image."""
+        """Return whether a call gave a result: in `results`, or earlier on the current image."""
         return any(item.ok for item in results) or any(self._record.earlier())
 
     def tried(self, tool: str, results: Sequence[Message]) -> bool:
-        """Return whether a tool ran on an image that the question is about, with any outcome."""
+        """Return whether, by `results`, a tool ran or failed on an image of the question."""
         return any(message.tool == tool and self._meant(message) for message in results)
 
     def _barred(self, tool: str, needed: Intent) -> str:

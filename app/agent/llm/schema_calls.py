@@ -1,4 +1,4 @@
-"""Tool calls as JSON that keeps to a schema, for endpoints without reliable tool calling.
+"""Tool calls as JSON that conforms to a schema, for endpoints without reliable tool calling.
 
 The endpoint is asked for an answer that fits a JSON schema: either one call,
 `{"tool": NAME, "arguments": {...}}`, or `{"answer": TEXT}`. llama.cpp, vLLM, LM Studio and Ollama
@@ -170,8 +170,9 @@ def _without_null(part: Any) -> Any:
 class SchemaReader:
     """Reads one streamed answer that should have the form of `response_format`: a call or a text.
 
-    The text is passed on while it arrives. An endpoint that ignores the schema sends plain text,
-    perhaps with calls in it; that is read by `TextCalls`, which explains `quoted`.
+    The text is passed on while it arrives. If the endpoint ignores the schema and sends plain text,
+    calls in that text are found by `TextCalls`, which needs `quoted`: the data that a model may
+    quote.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -197,7 +198,8 @@ class SchemaReader:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text, or the call if the answer is a call.
 
-        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
+        If the answer is `complete`, closing brackets missing in a call are added; if not, it was
+        cut off at its length limit, and anything may be missing.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
@@ -260,8 +262,8 @@ def _unescaped(part: str) -> str:
 def as_plain(messages: Sequence[Message], form: Form = "json_schema") -> list[Message]:
     """Return the transcript for a model whose chat format has no role for tools.
 
-    Calls become text in the given `form`, results become user messages marked as data. Consecutive
-    user messages are joined, since many chat templates insist that roles alternate.
+    Calls become text in the `form` of `instruction`, results become user messages marked as data.
+    Consecutive user messages are joined, since many chat templates insist that roles alternate.
     """
     plain: list[Message] = []
     for message in messages:

@@ -67,7 +67,7 @@ class Overrides:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return a function with which a tool call, in its own thread, asks the user.
+        """Return a function by which a tool, in its own thread, asks about an unsuitable image.
 
         `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
         """
@@ -167,7 +167,7 @@ class ToolCalls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        overrides: Asks the user on behalf of running tools.
+        overrides: Asks the user whether a running tool may use an unsuitable image.
     """
 
     request: RunRequest

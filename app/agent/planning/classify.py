@@ -1,4 +1,4 @@
-"""Interpretation of a question by the packs' words: its kinds, and the fewest tools for it."""
+"""Interprets a question by the words that packs declare: finds its kinds and the fewest tools."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Reading:
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        reach: For each kind that has `QuestionKind.beats` or is `whole`, the indices in `tokens`
-            of the words that belong to it, as `words_by_kind` returns them.
+        reach: For each kind that can displace others (`QuestionKind.beats`, `whole`), the indices
+            in `tokens` of the words that belong to it.
     """
 
     intent: Intent
@@ -69,7 +69,8 @@ class Reading:
     def denials_for(self, tool: str) -> list[Denial]:
         """Return the exclusions that affect a tool.
 
-        "Don't classify the lungs" does not affect a tool that outlines.
+        An excluded action affects only the tools that perform it: "don't classify the lungs" does
+        not affect a tool that outlines.
         """
         found: list[Denial] = []
         for denial in self.denied:
@@ -117,10 +118,10 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words, and the corrections of misspelt ones by the word's index.
+    """Return a text's words, with spelling corrected, and {index of a word: its correction}.
 
-    Words are corrected to the packs' words in `book`. In `blank`, the contents of quoted strings
-    are blanked.
+    Words are corrected to the packs' words in `book`. `blank` is the text with quoted contents
+    blanked.
     """
     mended: dict[int, str] = {}
     done: list[Token] = []

@@ -86,7 +86,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches in textbook questions, errands and the like, which no tool answers."""
+    """Return the matches that only ask for general knowledge, everyday matters or viewer help."""
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
@@ -117,9 +117,9 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
 
 
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
-    """Return one line that says how to do in the viewer what a question asks for; "" if nothing.
+    """Return one line on how the user can do in the viewer what a question asks; "" if nothing.
 
-    If the question only asks for facts that `note`, on the current image, has, the line gives them.
+    If it asks only for facts about the current image that are in `note`, the line gives these.
     """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
@@ -179,7 +179,8 @@ def _asks_definition(
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     """Return the indices of words that state the patient's history: "known cardiomegaly".
 
-    These words provide context and do not ask for anything. `parts` are the question's parts.
+    These words provide context and do not ask for anything. `parts` divides the question into
+    statements and requests.
     """
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {
@@ -262,11 +263,10 @@ def words_by_kind(
 ) -> dict[_K, frozenset[int]]:
     """Return the indices in `tokens` of the words that belong to each question kind in `kinds`.
 
-    These are the parts of the question with the kind's own words, and statements next to them: "he
-    mentions a mass, can you frame it". A separate request does not belong: "frame it, and measure
-    the heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a
-    box. Outline it"), and to one in `named` the part that it addresses ("MedGemma: lines ok?"); see
-    `QuestionKind.whole` and `addressed`.
+    `parts` divides the question. To a kind belong the parts with its own words, and the statements
+    next to them, but no separate request: "he mentions a mass, can you frame it, and measure the
+    heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a box.
+    Outline it"); to one in `named`, the part after its words ("MedGemma: lines ok?").
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip
