@@ -101,7 +101,7 @@ class ProviderSettings(_Part):
 
     @property
     def form_of_calls(self) -> ToolForm:
-        """How the model calls tools: `tool_form` or, if that is "auto", what a test of it found."""
+        """How to call tools: `tool_form` or, if that is "auto", what a test of this model found."""
         tested = self.tool_form == "auto" and self.tested_model == (self.path or self.model)
         return self.tested_form if tested else self.tool_form
 

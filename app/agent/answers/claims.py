@@ -142,7 +142,7 @@ class Claims:
         return told
 
     def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after each figure and statement without support."""
+        """Return a text with "[check: WHY]" after figures and statements without a result."""
         text = unmarked(text)
         plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
         plain = _blanked(plain, citations(text, self._results))

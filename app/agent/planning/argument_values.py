@@ -68,7 +68,7 @@ def find_values(
 def usual_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return a tool's default values by argument, without those that the question leaves out.
+    """Return a tool's default values (`rule.usual`) by argument, less those that are excluded.
 
     "All but the heart" leaves out the heart. If no value of an argument would remain, all its
     defaults are returned.

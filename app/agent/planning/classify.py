@@ -54,7 +54,7 @@ class Reading:
     reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` that belongs to these kinds of question, or all if none does.
+        """Return the part of `text` that belongs to these kinds of question; if none, all of it.
 
         `text` is the question, or a copy of the same length with quoted contents blanked.
         """

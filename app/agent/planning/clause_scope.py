@@ -1,4 +1,4 @@
-"""Finds filler words, reported speech, unanswerable subjects, and which words belong to a kind."""
+"""Finds filler words, reported speech, subjects without a tool, and the words of question kinds."""
 
 from __future__ import annotations
 
@@ -265,8 +265,9 @@ def words_by_kind(
 
     `parts` divides the question. To a kind belong the parts with its own words, and the statements
     next to them, but no separate request: "he mentions a mass, can you frame it, and measure the
-    heart". To a kind in `whole` also belongs a request that refers to its statement ("I drew a box.
-    Outline it"); to one in `named`, the part after its words ("MedGemma: lines ok?").
+    heart". To one in `whole` also belongs a request that refers to its statement ("I drew a box.
+    Outline it"), to one in `named` (see `QuestionKind.addressed`) the part after its words
+    ("MedGemma: lines ok?").
     """
     at = {key: {parts.part_numbers[place] for match in found for place in match.positions}
           for key, found in kinds.items()}  # fmt: skip

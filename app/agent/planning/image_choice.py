@@ -112,7 +112,7 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 
 
 def may_concern_another_image(text: str) -> bool:
-    """Return whether a normalised question might be about an image other than the current one."""
+    """Return whether a question (normalised) might be about an image other than the current one."""
     return _PERHAPS.search(masked(text)) is not None
 
 
@@ -144,7 +144,7 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return the scene with earlier results on other images marked as failed.
+    """Return `scene`, with earlier results on images other than those in `which` marked as failed.
 
     Planning ignores failed results.
     """
@@ -166,7 +166,8 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
     """Return `decision`, or a reply that asks which image is meant.
 
-    The reply is returned if a step would use the current image though the image is unclear.
+    The reply is returned if the question is about several images or an unnamed one (`which`), and a
+    step would use the current image just by default.
     """
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision

@@ -60,7 +60,8 @@ class Speller:
     """Corrects misspelt words to words that the packs declare.
 
     `literals` are triples: a pack's word, whether letters may precede it, and whether they may
-    follow it. Of equally near words, those in `preferred` (entries of a single word) win.
+    follow it. Of equally near words, those in `preferred`, which are not just part of a phrase,
+    win.
     """
 
     def __init__(

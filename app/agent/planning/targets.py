@@ -49,7 +49,8 @@ _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None:
     """Return the source of the image or file that a text refers to, or None if it refers to none.
 
-    The most specific wording wins: "that same generated image" is the generated one.
+    The most specific wording wins: "that same generated image" means the one generated last, not
+    the one used last.
     """
     of_step = _OF_STEP.search(text)
     if of_step:
@@ -97,7 +98,7 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the source of the value under an output key: the latest step that declares the key.
 
-    Without such a step, it is the latest step whose tool declares no key, or else the value from an
+    If none does, it is the latest step that declares no key at all, or else the value from an
     earlier question, or else `MissingValue`.
     """
     for known in (True, False):
@@ -124,7 +125,7 @@ def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
 
 
 def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
-    """Return whether a tool generates a picture without taking an image."""
+    """Return whether the tool of `rule` makes a picture but, by its schema, takes no image."""
     schema = scene.tools.get(rule.tool)
     return bool(rule.makes) and (schema is None or not image_argument(schema))
 
@@ -132,8 +133,8 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the image that a tool works on if the user names none.
 
-    It is the output that the pack passes to the tool (`ToolRule.feeds`), else the converted or
-    generated image, else the open one.
+    A converting tool takes the current image. Others take the earlier output that their pack names
+    (`ToolRule.feeds`), else the latest converted or generated image, else the current one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:
@@ -150,9 +151,9 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the earlier output that an argument takes by `rule.feeds`, as a source, or None.
+    """Return the source of an argument by `rule.feeds`: an earlier output; None if there is none.
 
-    `earlier`: whether results of earlier questions in the conversation may be used as well.
+    `steps` are the steps before. If `earlier`, results of earlier questions are used as well.
     """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
@@ -199,7 +200,7 @@ def _output_key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
 def feed_arguments(
     schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
 ) -> dict[str, Any]:
-    """Return sources for arguments that are not in `arguments` but that earlier outputs provide."""
+    """Return the sources of those arguments missing in `arguments` that earlier outputs provide."""
     rule = scene.plans.rule(schema.name)
     known = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}

@@ -26,9 +26,9 @@ def choose(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tools that suffice, in running order, and needed tools that are not installed.
 
-    `kinds` are the question's kinds, each with its matches; `about` are the matches of words
-    for what tools work on ("nuclei"). `tools` are the installed tools; the question excludes those
-    in `left_out` and names those in `named`.
+    `kinds` are the question's kinds, each with its matches; `about` are the matches of words for
+    what tools work on ("nuclei") in the question's `tokens`. `tools` are the installed tools; the
+    question excludes those in `left_out` and names those in `named`.
     """
     wanted: dict[str, None] = {}
     absent: dict[str, None] = {}

@@ -59,7 +59,8 @@ class Token:
 
     Attributes:
         text: Its normalised form: lower case, umlauts as "ae".
-        forms: Its spellings to compare, `text` first; () for a path or an identifier.
+        forms: Its spellings to compare with a vocabulary, `text` first; () for a path or
+            identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
         clause: Number of the clause that contains it, from 0.

@@ -87,8 +87,8 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
-            which is made if the first finds no tool to run.
+        strict: Whether a weak cue in a request excludes, too ("no comparison"). It is False on a
+            second reading, which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
@@ -346,7 +346,8 @@ class WordMatches:
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
         """Return the indices of the words that belong to each kind in `found`.
 
-        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `whole`.
+        Only kinds that can displace others (`QuestionKind.beats`, `whole`) and are not excluded
+        count.
         """
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.whole

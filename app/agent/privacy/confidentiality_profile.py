@@ -55,7 +55,7 @@ _TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 
 @lru_cache(maxsize=4096)
 def is_coded(key: str) -> bool:
-    """Return whether only values in a code list may leave this machine under this key.
+    """Return whether a value under this key may leave this machine only if a code list has it.
 
     True for the keyword of each attribute with a text VR, and for the keys of `code_lists`.
     """

@@ -185,7 +185,7 @@ def _captured(sop_class: str) -> bool:
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names of the current image and of the open images in `named`, at most four.
 
-    The open images are those in `names` called "image-1" and so on; the first is the current one.
+    Of the images `names`, those called "image-1" and so on are open; the first is the current one.
     """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
