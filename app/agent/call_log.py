@@ -1,7 +1,6 @@
 """Log of a conversation's finished calls, with the open images that each result is based on.
 
-A file that a call makes belongs to that call's images: a result on a PNG that was converted from a
-CT is a result on the CT.
+A file made by a call counts as that call's image: a PNG converted from a CT counts as the CT.
 """
 
 from __future__ import annotations

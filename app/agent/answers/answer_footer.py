@@ -229,8 +229,7 @@ def answer_footer(
 ) -> str:
     """Return the paragraphs that follow an answer; "" for none.
 
-    They say which missing models the question needs, which results contradict each other, and what
-    to beware of in the images. `cited` are the numbers of the results that `answer` cites.
+    They name missing models, contradictions between results, and warnings about the images.
     """
     concerned = relevant_results(
         director.record,

@@ -37,8 +37,7 @@ class Checked:
 
     Attributes:
         text: The answer, with a mark after each cited number that belongs to no result.
-        closing: Text to add after the answer: a note on unknown numbers, and what `behind`
-            returned.
+        closing: Text to add after the answer, such as a note on unknown numbers; "" for none.
         cited: Numbers of the results that the run's texts cite, in ascending order.
         unknown: Cited numbers that belong to no result.
     """
@@ -73,8 +72,7 @@ class Evidence:
         """Check the citations in an answer, and return the answer with its closing text.
 
         `before` are the model's other texts in this run, which are checked but not changed.
-        `behind` is called with all cited numbers; the text that it returns is added to the closing
-        text.
+        `behind` is called with all cited numbers; its text becomes part of the closing text.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)

@@ -62,9 +62,8 @@ def write_summary(
 ) -> str:
     """Return the answer of the offline planner: direct answers first, then the other results.
 
-    `skipped` are plan steps that did not run, `notes` remarks on the plan, `topics` the names of
-    the question's kinds (`QuestionKind`), and `targets` the objects that it is about, such as the
-    heart.
+    `notes` are remarks on the plan, `topics` the names of the question's kinds, and `targets` the
+    objects (such as the heart) that the question is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
@@ -246,8 +245,8 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
     """Return the lines in which a tool's result directly answers the question.
 
-    `wording.answer`, a function of the pack, writes them; the list is empty if there is no such
-    function or if it failed. `targets` are the objects that the question is about.
+    `wording.answer` writes them; the list is empty if there is no such function or if it failed.
+    `targets` are the objects that the question is about.
     """
     if wording.answer is None:
         return []

@@ -46,11 +46,10 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result.
+    """A page of a result; `value` holds it, nested under the keys that lead to `part`.
 
-    `value` holds the page, nested under the keys that lead from the whole result to `part`. `total`
-    is the number of items or characters in `part`; None for a number, and for an object that fits
-    on the page. `next_offset` is None after the last page.
+    `total` is the number of items or characters in `part`; None for a number, and for an object
+    that fits on the page. `next_offset` is None after the last page.
     """
 
     id: str

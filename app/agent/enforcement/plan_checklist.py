@@ -45,8 +45,8 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: Who made the call: "model", "rules" (the planner) or "enforced" (rules that overrode the
-            planner or model).
+        by: Who made the call: "model", "rules" (the planner) or "enforced" (rules that overrode
+            it).
         why: The reason, for the plan.
     """
 
@@ -135,13 +135,13 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call, whose origin is `made`, as started.
+        """Mark a call as started. Pending tool steps before the call's own step are skipped.
 
-        Pending tool steps before its own are skipped, unless a rule inserted it.
+        They stay if a rule inserted the call (`made`).
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in
-            progress; "" if there is neither.
+                progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -218,7 +218,7 @@ class PlanState:
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """Return the titles of the open steps that a tool's step waits for in the model's plan."""
+        """Return the titles of the open steps that the model's plan puts before a tool's step."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
@@ -351,8 +351,7 @@ def check_plan(
     """Return the plan, corrected wherever there is only one way to correct it.
 
     Tools that a step's tool requires are not added as steps: the enforcer runs them before that
-    tool. `asked` is the question's intent, `tools` are the existing tools, and `ran` those that
-    have already given a result.
+    tool. `tools` are the existing tools, `ran` those that have given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -47,8 +47,7 @@ class CallParts:
     def finished(self, complete: bool) -> Call:
         """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
 
-        If the answer is `complete`, missing closing brackets are added; if not, it was cut off at
-        its length limit, and anything may be missing.
+        Missing closing brackets are added if the answer is `complete`, not if a limit cut it off.
         """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:

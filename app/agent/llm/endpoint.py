@@ -60,12 +60,11 @@ T = TypeVar("T")
 async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Yield the items of `source`, and close it at the end.
-
-    If the first item is slow to come, a Note is yielded before it. Errors name the endpoint `at`.
+    """Yield the items of `source`, with a Note first if the first item is slow; close `source`.
 
     Raises:
-        ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time.
+        ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time. The
+            error names the endpoint `at`.
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.

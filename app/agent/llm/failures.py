@@ -300,8 +300,7 @@ def server_text(body: Any) -> str:
     """Return the message in an error's body, however the server wraps it; "" if there is none.
 
     The body may be the message itself, unless it is HTML. Otherwise the message is looked for under
-    "message", "error" (from Ollama a text, from others an object), "detail" (FastAPI, also a list),
-    "msg".
+    "message", "error" (a text or an object), "detail" (FastAPI, also a list), "msg".
     """
     if isinstance(body, str):
         return "" if body.lstrip().startswith("<") else body

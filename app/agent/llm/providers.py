@@ -1,7 +1,7 @@
 """Construction of the language model named in the settings, with the table of all kinds of model.
 
 To add a kind, write a class with `name`, `remote_host`, `info` and `stream` (see
-`base.LanguageModel`) and a function below that builds it; add both to `_BUILDERS` and the name to
+`base.LanguageModel`) and a function that builds it; enter that in `_BUILDERS`, and the kind in
 `app.settings.Kind`.
 """
 

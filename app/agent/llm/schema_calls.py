@@ -53,7 +53,7 @@ _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return a text that tells a model which tools there are, and how to call them in `form`."""
+    """Return a text on the tools and on how to call them, in the form "json_schema" or "text"."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -171,8 +171,7 @@ class SchemaReader:
     """Reads one streamed answer that should have the form of `response_format`: a call or a text.
 
     The text is passed on while it arrives. If the endpoint ignores the schema and sends plain text,
-    calls in that text are found by `TextCalls`, which needs `quoted`: the data that a model may
-    quote.
+    `TextCalls` finds calls in it; `quoted` is the data that the model may quote.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -198,8 +197,7 @@ class SchemaReader:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text, or the call if the answer is a call.
 
-        If the answer is `complete`, closing brackets missing in a call are added; if not, it was
-        cut off at its length limit, and anything may be missing.
+        A call's missing closing brackets are added if the answer is `complete`, not cut off.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.

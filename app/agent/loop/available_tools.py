@@ -127,9 +127,8 @@ ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
 def related_tools(intent: Intent) -> frozenset[str]:
     """Return the tools that a question may need, as found by rules; none if rules find no tool.
 
-    They are the tools that answer it or work on an object that it names, and all tools that no pack
-    lists for a kind of question; also the tools that any of these require, that follow them or that
-    can replace them.
+    They are the tools that answer it or work on an object in it, and all that no pack lists for a
+    kind of question, with the tools that these require, that follow them or can replace them.
     """
     plans, plan = intent.scene.plans, intent.plan
     steps = plan.steps if isinstance(plan, ToolPlan) else ()

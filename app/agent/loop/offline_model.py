@@ -31,8 +31,7 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 class OfflineModel:
     """Takes the place of a language model: follows a plan made by rules, one tool call at a time.
 
-    Each call can thus use the results of earlier ones. For each run, call `following` to get an
-    instance.
+    Each call can thus use the results of earlier ones. `following` makes an instance for a run.
     """
 
     name = "offline"

@@ -50,8 +50,7 @@ def find_values(
 ) -> dict[str, list[Any]]:
     """Return the values that a question (`tokens`) gives for a tool's arguments, by argument name.
 
-    `rule` has the words for each value. The values are in the order of the question; those that
-    `denied` excludes are left out.
+    They are found by the words in `rule`, in the order of the question, without those in `denied`.
     """
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):

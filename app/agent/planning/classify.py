@@ -69,8 +69,7 @@ class Reading:
     def denials_for(self, tool: str) -> list[Denial]:
         """Return the exclusions that affect a tool.
 
-        An excluded action affects only the tools that perform it: "don't classify the lungs" does
-        not affect a tool that outlines.
+        One that names an action of other tools does not: "don't classify" if the tool outlines.
         """
         found: list[Denial] = []
         for denial in self.denied:

@@ -179,8 +179,7 @@ def _asks_definition(
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     """Return the indices of words that state the patient's history: "known cardiomegaly".
 
-    These words provide context and do not ask for anything. `parts` divides the question into
-    statements and requests.
+    These words provide context and do not ask for anything. `parts` divides the question.
     """
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {

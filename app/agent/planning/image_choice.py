@@ -166,8 +166,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
     """Return `decision`, or a reply that asks which image is meant.
 
-    The reply is returned if the question is about several images or an unnamed one (`which`), and a
-    step would use the current image just by default.
+    It is returned if `which` is several images or unclear, but a step would use the current one.
     """
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision

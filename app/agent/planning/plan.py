@@ -44,7 +44,7 @@ class MissingValue:
 
 @dataclass(frozen=True, slots=True)
 class EarlierOutput:
-    """A source with a known value, `path`: usually a file that an earlier question's tools made."""
+    """A source whose value is known: `path`, usually of a file made for an earlier question."""
 
     path: Any
 
@@ -170,7 +170,7 @@ class Intent:
         in_order: Whether the question gives the order in which `wanted` run ("first ..., then
             ...").
         absent: Tools that would answer the question but are not installed.
-        by_eye: The tools in `wanted` that a model can do without if it is sent the picture.
+        by_eye: The tools in `wanted` that a model can do without if it sees the picture.
         subjects: The tools that work on what the question mentions ("nuclei"), excluded or not.
         targets: Names of the packs' targets (`PackPlan.targets`) that the question mentions.
         certain: Whether every word is understood, so that rules alone may answer the question.

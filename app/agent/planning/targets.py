@@ -49,8 +49,7 @@ _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None:
     """Return the source of the image or file that a text refers to, or None if it refers to none.
 
-    The most specific wording wins: "that same generated image" means the one generated last, not
-    the one used last.
+    The most specific wording wins: "that same generated image" is the one generated last.
     """
     of_step = _OF_STEP.search(text)
     if of_step:
@@ -116,7 +115,7 @@ def names_converted_picture(text: str) -> bool:
 
 
 def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
-    """Return the picture from the last step that converts or generates one, or None."""
+    """Return the source of the last picture that a step converts or generates, or None."""
     for number in range(len(steps), 0, -1):
         rule = scene.plans.rule(steps[number - 1].tool)
         if rule.makes and (rule.converts or makes_from_nothing(rule, scene)):
@@ -176,9 +175,9 @@ def feeding_source(
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """Return the title of the picture passed to `argument`, as (argument for the title, title).
+    """Return (argument for the title, title) for the picture that `argument` takes.
 
-    None if the tool takes no title or the picture has no name.
+    The title is the packs' word for it. None if the tool takes no title, or there is no such word.
     """
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
@@ -232,7 +231,7 @@ def unsuitable_reason(
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that `target` is, or was made from by a step in `before`; else None."""
+    """Return the open image that `target` is or was made from, by a step in `before`; else None."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

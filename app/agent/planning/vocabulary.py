@@ -59,8 +59,7 @@ class Token:
 
     Attributes:
         text: Its normalised form: lower case, umlauts as "ae".
-        forms: Its spellings to compare with a vocabulary, `text` first; () for a path or
-            identifier.
+        forms: Its spellings to match, `text` first; () for a path or an identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
         clause: Number of the clause that contains it, from 0.
@@ -230,7 +229,7 @@ class Vocabulary:
         ]
 
     def word_numbers(self, forms: Sequence[str]) -> frozenset[int]:
-        """Return the internal numbers of the vocabulary's words that match any of the forms."""
+        """Return internal numbers of the words here that match one of the forms; empty if none."""
         found: set[int] = set()
         for form in forms:
             found |= self._exact.get(form, set())

@@ -1,4 +1,4 @@
-"""Arguments written in a question, such as `key=value` or lists, found by the tools' schemas."""
+"""Reads arguments that a question spells out (`key=value`, lists, ...), by the tools' schemas."""
 
 from __future__ import annotations
 

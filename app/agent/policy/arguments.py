@@ -108,7 +108,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as declared in `ToolSpec.paths`."""
+        """`where` without list indices ("files.name"), the form that `ToolSpec.paths` uses."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 

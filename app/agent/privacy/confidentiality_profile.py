@@ -16,7 +16,7 @@ from app.paths import resources_dir
 
 
 def word_tables(name: str) -> dict[str, str]:
-    """Return the sections of a file in resources/privacy: heading -> text, without comments."""
+    """Return the sections of a file in resources/privacy as {heading: text}, without comments."""
     text = (resources_dir() / "privacy" / name).read_text("utf-8")
     text = re.sub(r"^#[^\n]*\n", "", text, flags=re.MULTILINE)
     return dict(re.findall(r"^\[([\w ]+)\]\n([^\[]+)", text, re.MULTILINE))

@@ -226,10 +226,10 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 
 
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
-    """Return a PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
+    """Return the pixels `shown`, [rows, columns] or [rows, columns, 3], as a PNG of this size.
 
-    Each pixel of the PNG is the mean of the given pixels that it covers, so that fine structures
-    fade instead of aliasing.
+    Each pixel of the PNG is the mean of the pixels that it covers, so that fine structures fade
+    instead of aliasing.
     """
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):

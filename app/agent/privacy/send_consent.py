@@ -41,8 +41,7 @@ class Known:
     """The identifiers of the patients whose images are open.
 
     Attributes:
-        identifiers: Names, places, ids and dates, of which parts and other notations are removed,
-            too.
+        identifiers: Names, places, ids, dates; their parts and other notations are removed, too.
         texts: Remarks and descriptions: their uncommon words and long numbers are removed.
     """
 
