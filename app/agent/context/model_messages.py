@@ -155,10 +155,9 @@ def marked(
 ) -> Iterator[tuple[Message, bool]]:
     """Yield the history's messages as a model receives them, each with a flag: (message, is_note).
 
-    The flag is True for a note about the open images, inserted before a question if these notes
-    have changed. Every tool message is passed through `result`, which marks it as data. A call
-    without a result (after a crash or a cancel) is given one, as endpoints refuse a transcript
-    without it.
+    The flag is True for a note about the open images; it precedes a question if they have changed.
+    Every tool message is passed through `result`, which marks it as data. A call without a result
+    (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):

@@ -1,9 +1,8 @@
 """Discovery of existing names (modalities, field values) after a call unexpectedly found nothing.
 
-`listing_call` returns a call that lists the existing names; `adapted_retry` then returns the first
-call, once, with its name replaced by the nearest existing one. If no name is near, nothing is
-guessed: the answer then says what exists. These functions are pure; whether a call may run is
-decided by the policy.
+`listing_call` returns a call that lists the existing names, `adapted_retry` the first call with its
+name replaced by the nearest of these (once). If no name is near, nothing is guessed: the answer
+then says what exists. These functions are pure; whether a call may run is decided by the policy.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def listing_call(
 ) -> ToolCall | None:
     """Return a call that lists existing names (such as field values), as `call` found nothing.
 
-    `rule` names the listing tool. None if the question expects no data, `message` (the result of
-    `call`) is not empty, or the listing tool cannot be called.
+    `rule` names its tool, `message` is the result of `call`. None if the question expects no data,
+    `message` is not empty, or the tool cannot be called.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):

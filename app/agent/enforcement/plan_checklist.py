@@ -45,8 +45,7 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: Who made the call: "model", "rules" (the planner) or "enforced" (rules that overrode
-            it).
+        by: Who made the call: "model", "rules" (the planner) or "enforced" (overriding rules).
         why: The reason, for the plan.
     """
 
@@ -135,9 +134,7 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started. Pending tool steps before the call's own step are skipped.
-
-        They stay if a rule inserted the call (`made`).
+        """Mark a call as started; `made` is its origin. Earlier pending steps may become skipped.
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in

@@ -1,8 +1,7 @@
 """Construction of the language model named in the settings, with the table of all kinds of model.
 
-To add a kind, write a class with `name`, `remote_host`, `info` and `stream` (see
-`base.LanguageModel`) and a function that builds it; enter that in `_BUILDERS`, and the kind in
-`app.settings.Kind`.
+To add a kind, write a class with `name`, `remote_host`, `info` and `stream` (`base.LanguageModel`)
+and a function that builds it; list this in `_BUILDERS` and the kind in `app.settings.Kind`.
 """
 
 from __future__ import annotations

@@ -167,8 +167,7 @@ class Intent:
             classify").
         wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
         only: Whether the question forbids all other tools ("only segment the lungs").
-        in_order: Whether the question gives the order in which `wanted` run ("first ..., then
-            ...").
+        in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
         by_eye: The tools in `wanted` that a model can do without if it sees the picture.
         subjects: The tools that work on what the question mentions ("nuclei"), excluded or not.

@@ -199,7 +199,7 @@ class Gate:
         approve: Approve,
         scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Return the verdict on a call, after asking the user if the policy requires it."""
+        """Return the verdict on a call; `approve` asks the user if the policy requires it."""
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:

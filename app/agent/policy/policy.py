@@ -130,8 +130,8 @@ def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ..
     """Return the policies in a site's JSON files; they apply in addition to the user's own.
 
     `notices` receives a sentence for the user for each file that cannot be used: until it is
-    corrected, the user is asked before every tool, and tools may only read and compute. Missing
-    files are skipped.
+    corrected, the user is asked before every tool, and none may write, send or run programs.
+    Missing files are skipped.
     """
     policies: list[Policy] = []
     for file in files:

@@ -46,7 +46,7 @@ class Shown:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a yes covers: ("picture", its digest) if risky, otherwise ("image", `image`)."""
+        """What a yes covers: if risky, only ("picture", digest); else ("image", `image`)."""
         return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
 
 
