@@ -209,7 +209,7 @@ class PolicySettings(_Part):
 
     Invalid parts of the settings file make the rules stricter, too: an invalid rule counts as "ask"
     for its tool or effect, invalid hosts forbid sending, invalid folders forbid writing, and
-    anything else that is invalid makes every tool ask.
+    anything else that is invalid makes "ask" the rule for every tool.
 
     Attributes:
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",

@@ -69,9 +69,9 @@ def relevant_results(
 ) -> RelevantResults:
     """Return the results in `record` that an answer to the question `intent` may be based on.
 
-    These are the results that the answer cites (`cited`, their numbers), those of this run, and
-    earlier ones on the same images; for a model's answer (not `by_rules`) also those on the images
-    that the question is about. `history` shows which pictures the model received.
+    These are the results that the answer cites (`cited`, their numbers), those of this run, and all
+    on the same images as these; if a model wrote it (not `by_rules`), also those on the images that
+    the question is about. `history` shows which pictures the model received.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images

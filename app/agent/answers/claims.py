@@ -142,7 +142,7 @@ class Claims:
         return told
 
     def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after figures and statements without a result."""
+        """Return a text with "[check: WHY]" after each figure or statement no result supports."""
         text = unmarked(text)
         plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
         plain = _blanked(plain, citations(text, self._results))

@@ -245,8 +245,8 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
     """Return the lines in which a tool's result directly answers the question.
 
-    They are made by `wording.answer`; the list is empty if there is none or it failed. `targets` as
-    in `write_summary`.
+    `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
+    objects that the question is about.
     """
     if wording.answer is None:
         return []

@@ -155,7 +155,7 @@ def marked(
 ) -> Iterator[tuple[Message, bool]]:
     """Yield the history's messages as a model receives them, each with a flag: (message, is_note).
 
-    The flag is True for a note about the open images; it precedes a question if they have changed.
+    is_note is True for notes on the open images, inserted before a question if these have changed.
     Every tool message is passed through `result`, which marks it as data. A call without a result
     (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
     """

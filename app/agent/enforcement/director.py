@@ -254,7 +254,7 @@ class Director:
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
-        A model's call that rules repeated with another name (`adapted_retry`) is included.
+        Calls that rules repeated with a corrected argument (`adapted_retry`) are included.
         """
         return [
             item

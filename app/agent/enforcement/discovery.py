@@ -1,8 +1,9 @@
 """Discovery of existing names (modalities, field values) after a call unexpectedly found nothing.
 
-`listing_call` returns a call that lists the existing names, `adapted_retry` the first call with its
-name replaced by the nearest of these (once). If no name is near, nothing is guessed: the answer
-then says what exists. These functions are pure; whether a call may run is decided by the policy.
+`listing_call` returns a call that lists the existing names; `adapted_retry` returns the only retry,
+with an argument set to the nearest of these names. If no name is near, nothing is guessed: the
+answer then says what exists. These functions are pure; whether a call may run is decided by the
+policy.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class AdaptedRetry:
     """The only retry of a call that found nothing, or the reason why there is none.
 
     Attributes:
-        call: The same call with the nearest existing name in place of its own; None for no retry.
+        call: The same call with one argument set to the nearest existing name; None for no retry.
         why: What was changed, or what exists instead, for the plan and the answer.
     """
 
@@ -62,8 +63,8 @@ def listing_call(
 ) -> ToolCall | None:
     """Return a call that lists existing names (such as field values), as `call` found nothing.
 
-    `rule` names its tool, `message` is the result of `call`. None if the question expects no data,
-    `message` is not empty, or the tool cannot be called.
+    `rule` names the listing tool, `message` is the result of `call`. None if the question expects
+    no data, `message` is not empty, or that tool cannot be called.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -80,9 +81,9 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return `call` with the nearest existing name in place of its own, or why it is not repeated.
+    """Return `call` with an argument set to the nearest existing name, or why it is not repeated.
 
-    `rule` names the argument to change; `found` is the result of the call made by `listing_call`.
+    `rule` says which argument; `found` is the result of the call made by `listing_call`.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):

@@ -134,7 +134,9 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started; `made` is its origin. Earlier pending steps may become skipped.
+        """Mark a call with the origin `made` as started.
+
+        Pending tool steps before its own become skipped, unless a rule forced the call.
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in

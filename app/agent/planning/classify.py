@@ -69,7 +69,7 @@ class Reading:
     def denials_for(self, tool: str) -> list[Denial]:
         """Return the exclusions that affect a tool.
 
-        One that names an action of other tools does not: "don't classify" if the tool outlines.
+        An exclusion of another tool's action does not: "don't classify" if this tool outlines.
         """
         found: list[Denial] = []
         for denial in self.denied:

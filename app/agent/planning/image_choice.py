@@ -166,7 +166,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
     """Return `decision`, or a reply that asks which image is meant.
 
-    It is returned if `which` is several images or unclear, but a step would use the current one.
+    The reply is returned if `which` is unclear or several images but a step takes the current one.
     """
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision

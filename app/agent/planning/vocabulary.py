@@ -59,7 +59,7 @@ class Token:
 
     Attributes:
         text: Its normalised form: lower case, umlauts as "ae".
-        forms: Its spellings to match, `text` first; () for a path or an identifier.
+        forms: Its spellings to look up, `text` first; () for a path or an identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
         clause: Number of the clause that contains it, from 0.
@@ -229,7 +229,7 @@ class Vocabulary:
         ]
 
     def word_numbers(self, forms: Sequence[str]) -> frozenset[int]:
-        """Return internal numbers of the words here that match one of the forms; empty if none."""
+        """Return internal numbers of the vocabulary's words that match a form; empty if none do."""
         found: set[int] = set()
         for form in forms:
             found |= self._exact.get(form, set())

@@ -66,7 +66,7 @@ def is_coded(key: str) -> bool:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Return whether each value in a DICOM value is in `key`'s code list, whole or word by word."""
+    """Return whether each part of a multi-value is in `key`'s code list, whole or word by word."""
     codes = _codes().get(key, frozenset[str]())
     values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
     return all("".join(words) in codes or codes.issuperset(words) for words in values if words)

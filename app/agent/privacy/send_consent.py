@@ -1,4 +1,4 @@
-"""The consent to send a question, its pictures and the conversation to the model.
+"""Consent to send a question, its pictures and the conversation: the methods of `SendConsent`.
 
 ask: asks for consent, reads the headers, makes the pictures, asks about them and once more about
      those that may show who the patient is, and adds the question to the transcript
