@@ -124,7 +124,7 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
 
 
 def said_on_the_way(history: Sequence[Message]) -> list[str]:
-    """Return the texts that the model wrote beside its tool calls since the last question."""
+    """Return the texts that the model wrote along with tool calls since the last question."""
     texts: list[str] = []
     for message in reversed(history):
         if message.role == "user":
@@ -140,7 +140,7 @@ def numbers_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def cite(line: str, number: int) -> str:
-    """Return a line with "[number]" before its final full stop or colon; unchanged for 0."""
+    """Return a line with "[number]" before its final full stop or colon; if 0, unchanged."""
     if not number:
         return line
     mark = f"[{number}]"

@@ -226,7 +226,7 @@ def as_data(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text without invisible characters, in Unicode form NFKC (no wide letters)."""
+    """Return a text without invisible characters, in Unicode form NFKC (no full-width letters)."""
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 

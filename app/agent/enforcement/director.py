@@ -3,8 +3,8 @@
     the model's calls -> `turn` -> calls to make now -> `judge_result` -> `follow_ups` -> ...
     the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
-The same rules apply whether a model or the offline planner plans. If the packs have no rules,
-all calls and answers pass unchanged.
+These are methods of `Director`. The same rules apply whether a model or the offline planner plans.
+If the packs have no rules, all calls and answers pass unchanged.
 """
 
 from __future__ import annotations

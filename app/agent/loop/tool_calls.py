@@ -50,7 +50,7 @@ from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 @dataclass(slots=True)
 class Overrides:
-    """Asks the user whether a tool may use an unsuitable image, and remembers the answers of a run.
+    """Asks the user whether a tool may use an unsuitable image, and remembers a no for the run.
 
     Use an instance on the loop's thread only, except for the function that `of` returns.
 

@@ -98,7 +98,7 @@ class Match:
 
 @lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
-    """Return a word in lower case, with umlauts as "ae" and, if that differs, also as "a"."""
+    """Return a lower-case word's spellings: with umlauts as "ae" and, if that differs, as "a"."""
     small = unicodedata.normalize("NFC", word.casefold())
     if small in _SIGNS:
         return ("number",)

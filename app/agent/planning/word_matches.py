@@ -207,7 +207,7 @@ class WordMatches:
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """Return the indices of words that affect the interpretation; `kinds` are those found."""
+        """Return the indices of words that affect the interpretation; `kinds` are those asked."""
         matches = [match for found in kinds.values() for match in found]
         matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
