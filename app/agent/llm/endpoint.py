@@ -63,8 +63,7 @@ async def bounded_stream(
     """Yield the items of `source`, with a Note first if the first item is slow; close `source`.
 
     Raises:
-        ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time. The
-            error names the endpoint `at`.
+        ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time.
     """
     end = time.monotonic() + bounds.answer_s
     # A task of its own, since a Note is yielded while it goes on.

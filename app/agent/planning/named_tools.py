@@ -1,4 +1,4 @@
-"""Questions that name tools: "Run in this order: 1) ... 2) ...", "Run X with: key=value"."""
+"""Plans for questions that name tools: "Run in this order: 1) ... 2) ...", "Run X with: k=v"."""
 
 from __future__ import annotations
 

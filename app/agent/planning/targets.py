@@ -1,4 +1,4 @@
-"""The image a step works on, from words such as "the converted PNG" or "the same image"."""
+"""Finds the image that a step works on, from words such as "the converted PNG"."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Match:
 
 @lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
-    """Return a lower-case word's spellings: with umlauts as "ae" and, if that differs, as "a"."""
+    """Return a word's spellings in lower case, without accents: "ä" as "ae" and also as "a"."""
     small = unicodedata.normalize("NFC", word.casefold())
     if small in _SIGNS:
         return ("number",)

@@ -86,7 +86,11 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none."""
+        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none.
+
+        With either, every tool asks first; with "deny", those that do more than read and compute
+        are refused.
+        """
         return self._strict
 
     @strict.setter
