@@ -242,8 +242,8 @@ class RunFinished(_Event):
     "wall_time", "repeated_call", "cycle"), or is "" if the model ended it. At a limit, the answer
     sums up what was found so far. `cited` lists the numbers of the results that the run's texts
     cite; `unknown` lists cited numbers that belong to no result. `by_rules` says that rules alone
-    answered, without a language model. `missing` lists the models (names of their cards) without
-    which a tool that the question needs could not be called.
+    answered, without a language model. `missing` lists the models, by the names on their model
+    cards, without which a tool that the question needs could not be called.
     """
 
     kind: Literal["run_finished"] = "run_finished"

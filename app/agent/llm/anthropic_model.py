@@ -1,4 +1,4 @@
-"""Models behind Anthropic's API, by its own package, an optional extra of this program."""
+"""Models behind Anthropic's API, accessed with its package, an optional extra of this program."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON schema in keywords that every server knows, with references resolved.
 
     The result accepts everything that `schema` accepts, and possibly more: arguments are validated
-    later. Below 12 levels, e.g. in a schema that refers to itself, any value is accepted.
+    later. Deeper than 12 levels, e.g. in a schema that refers to itself, any value is accepted.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 

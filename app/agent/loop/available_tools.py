@@ -1,8 +1,8 @@
 """The tools that a run offers its model: those that a question may need, and the loop's own.
 
 On a CPU, a model reads only some dozens of tokens a second, and a small model easily picks a wrong
-tool from a long list. So it is offered, with short schemas, only the tools that rules find for the
-question; all tools if rules do not understand it. It can still call any other tool by its name.
+tool from a long list. So a model is offered, with short schemas, only the tools that rules find for
+the question; all tools if rules find none. It can still call any other tool by its name.
 
 A tool whose model is not installed is not offered: a model running on a CPU would spend seconds
 reading its description, and a call could only fail. The language model is only told the tool's

@@ -119,8 +119,7 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
     """Return a text's words, with spelling corrected, and {index of a word: its correction}.
 
-    Words are corrected to the packs' words in `book`. `blank` is the text with quoted contents
-    blanked.
+    Words are corrected to those of the packs (`book`). In `blank`, quoted contents are blanked.
     """
     mended: dict[int, str] = {}
     done: list[Token] = []

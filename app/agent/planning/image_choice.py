@@ -1,4 +1,4 @@
-"""Choice of the open image that a question is about: the current one, a named one, or unclear.
+"""Finds the open image that a question is about: the current or a named one, if that is clear.
 
 Running a tool on the wrong image is worse than running none. So if a question is about several
 images, or about another image without naming it, no tool runs and the user is asked.

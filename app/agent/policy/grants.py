@@ -88,8 +88,7 @@ class Grants:
     def strict(self) -> Strict:
         """The user's rule for all tools until the program ends: "ask", "deny", or "" for none.
 
-        With either, every tool asks first; with "deny", those that do more than read and compute
-        are refused.
+        Both make every tool ask; "deny" also refuses those that do more than read and compute.
         """
         return self._strict
 

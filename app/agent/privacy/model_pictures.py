@@ -66,11 +66,10 @@ class ShownPictures:
 
 
 async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
-    """Return pictures of the current image and of those that the question names.
+    """Return pictures of the current image and of those that the question names (`named`, by id).
 
     They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
-    because tools can still answer the question. `named` are the ids of the images that the question
-    names.
+    because tools can still answer the question.
 
     Raises:
         Cancelled: The run was stopped.
