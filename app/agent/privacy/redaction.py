@@ -170,8 +170,7 @@ class Redactor:
     def value(self, value: Any, key: str = "") -> Any:
         """Return a JSON value with identifiers removed at any depth.
 
-        `key` is the key under which the value is stored; everything under an identifying key is
-        removed.
+        `key` is the key of the value; everything under an identifying key is removed.
         """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
