@@ -60,12 +60,12 @@ class Cancelled(Exception):
 
 
 def is_memory_text(text: str) -> bool:
-    """Return True if the text of an error, of any type, says that memory ran out."""
+    """Return True if an error's text says that memory ran out, whatever the error's type."""
     return bool(_NO_MEMORY.search(text))
 
 
 def unexpected(error: BaseException) -> SightlineError:
-    """Return an error with text for the user that stands for any other exception."""
+    """Return the error that is shown to the user in place of an exception not meant for users."""
     if isinstance(error, MemoryError) or is_memory_text(str(error)):
         remedy = "Close other programs, or open fewer and smaller images; then try again."
         return SightlineError("This computer has too little free memory for it", remedy=remedy)

@@ -37,7 +37,7 @@ def _tables(file: str) -> dict[str, Any]:
 
 
 def shipped_table(file: str, name: str) -> Any:
-    """Return the table `name` of `resources/tables/{file}.toml`, as parsed."""
+    """Return the table `name` in `resources/tables/{file}.toml`, as a Python object."""
     return _tables(file)[name]
 
 

@@ -125,7 +125,7 @@ class Secrets:
         return "the system keyring" if self.has_keyring else "memory, until Sightline closes"
 
     def variable_of(self, name: str) -> str:
-        """Return the environment variable that has the key `name`; "" if none has it."""
+        """Return the name of the environment variable with the key `name`; "" if none has it."""
         return self._variable(name, configured=True)
 
     def _variable(self, name: str, *, configured: bool = False) -> str:

@@ -101,7 +101,7 @@ class ProviderSettings(_Part):
 
     @property
     def form_of_calls(self) -> ToolForm:
-        """How the model calls tools: `tool_form` or, if that is "auto", what a test of it found."""
+        """How to call tools: `tool_form` or, if that is "auto", what a test of this model found."""
         tested = self.tool_form == "auto" and self.tested_model == (self.path or self.model)
         return self.tested_form if tested else self.tool_form
 
@@ -209,7 +209,7 @@ class PolicySettings(_Part):
 
     Invalid parts of the settings file make the rules stricter, too: an invalid rule counts as "ask"
     for its tool or effect, invalid hosts forbid sending, invalid folders forbid writing, and
-    anything else that is invalid makes every tool ask.
+    anything else that is invalid makes "ask" the rule for every tool.
 
     Attributes:
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",

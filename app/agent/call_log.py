@@ -1,6 +1,6 @@
 """Log of a conversation's finished calls, with the open images that each result is based on.
 
-A file made by a call is based on the images of that call: a PNG converted from a CT is a CT.
+A file made by a call counts as that call's image: a PNG converted from a CT counts as the CT.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class CallLog:
         return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
-        """Return the note on the image with reference `key`, or None if there is none."""
+        """Return the note on the open image with the reference `key`, or None if it is not open."""
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:

@@ -158,22 +158,22 @@ class ToolFinished(_Event):
 class ApprovalRequested(_Event):
     """The run waits for the user's yes or no. `title` and `detail` are plain text.
 
-    For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
-    would be done; for the consent to a remote model they are empty. `scopes` lists the answers
-    offered besides a plain no: "once", and "session" for the same tool with the same arguments; a
-    no with the scope "session" covers the tool with any arguments. `touches` lists the files and
-    hosts that the call names, as they will really be reached, each with the fields what ("writes"
-    or "sends to"), argument, shown (the whole path with links followed, or the host in its plain
-    spelling) and note (what is unusual, or "").
+    For a tool call, `tool`, `arguments` and `effect` (a value of `app.tools.api.Approval`) say
+    exactly what would be done; for the consent to a remote model they are empty. `scopes` lists the
+    answers offered besides a plain no: "once", and "session" for the same tool with the same
+    arguments; a no with the scope "session" covers the tool with any arguments. `touches` lists the
+    files and hosts that the call would reach, each with the fields what ("writes" or "sends to"),
+    argument, shown (the whole path with links followed, or the host in its plain spelling) and note
+    (what is unusual, or "").
 
     `about` says what the question is about: a call ("tool"); whether a running tool may use an
-    unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for
-    this image in this conversation); whether a conversation may be sent ("conversation"); whether
-    these pictures may be sent ("pictures"), and once more whether those that may show who the
-    patient is may be sent ("risky_pictures"). For the last three, `host` and `model` say where to,
-    and `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that
-    would be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes,
-    or ""). `warning` says what is wrong with the connection; "" if nothing is.
+    unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for this
+    image in this conversation); whether a conversation may be sent ("conversation"); whether
+    `pictures` may be sent ("pictures"), and once more whether those that may show who the patient
+    is may be sent ("risky_pictures"). For the last three, `host` and `model` say where to, and
+    `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that would
+    be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes, or
+    ""). `warning` says what is wrong with the connection; "" if nothing is.
     """
 
     kind: Literal["approval_requested"] = "approval_requested"
@@ -242,8 +242,8 @@ class RunFinished(_Event):
     "wall_time", "repeated_call", "cycle"), or is "" if the model ended it. At a limit, the answer
     sums up what was found so far. `cited` lists the numbers of the results that the run's texts
     cite; `unknown` lists cited numbers that belong to no result. `by_rules` says that rules alone
-    answered, without a language model. `missing` lists the models (names of their cards) without
-    which a tool that the question needs could not be called.
+    answered, without a language model. `missing` lists the models, by the names on their model
+    cards, without which a tool that the question needs could not be called.
     """
 
     kind: Literal["run_finished"] = "run_finished"

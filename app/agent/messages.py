@@ -28,7 +28,7 @@ def has_subject(question: str) -> bool:
 
 
 def for_people(error: str) -> str:
-    """Return an error's text up to `MEND`; what follows is meant only for the language model."""
+    """Return an error's text up to the sentence `MEND`; the rest is only for the language model."""
     return error.partition(MEND)[0].rstrip()
 
 

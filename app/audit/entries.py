@@ -196,9 +196,9 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return (head, id): the head in a file's bytes, and its signer's `Keys.id` as named there.
+    """Return the head in a file's bytes, and the `Keys.id` that the file gives for its signer.
 
-    The head is None unless it was signed with `keys`; the id is "" if the bytes are not a head.
+    The head is None unless `keys` signed it; the id is "" if the bytes are not a head.
     """
     first, _, rest = data.partition(b"\n")
     found = _HEAD.fullmatch(first)

@@ -97,7 +97,7 @@ class AuditLog:
 
         Args:
             action: The kind of action, one word.
-            facts: Details without patient data; images and files are named by `name`.
+            facts: Details without patient data; images and files only as hashes from `name`.
             sync: Whether to return only once the line is on the disk; for actions that cannot be
                 undone.
 

@@ -69,7 +69,7 @@ def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
 
 
 def print_anchor(*, as_json: bool = False) -> int:
-    """Print where the audit log ends, for a later `verify_log`, with the time and number of lines.
+    """Print the time, the number of lines and the log's end, which `verify_log` can check later.
 
     Returns the exit code; if the log has problems, prints these instead and returns 1.
 

@@ -49,9 +49,9 @@ class RenderRequest:
 
     Attributes:
         src: The file, folder, zip archive or DICOMDIR to read.
-        frame: Index, from 0: of the section if `plane` is given; else of the frame in the image, in
-            the whole series if `series` is given, or, for an object drawn over images, among the
-            frames of all images to which it refers.
+        frame: Index from 0. With `plane`: of the section. With `series`: of the frame in the whole
+            series or, if that is drawn over images, among the frames of all those images. Else: of
+            the frame in the image.
         window: Intensity window to use; None for the image's own, or an automatic one.
         annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
             true shape: if pixels are not square, the picture is larger than the image's matrix.

@@ -33,7 +33,7 @@ from app.workspace.studies import instances_of
 
 
 def list_all(words: str = "", *, as_json: bool) -> int:
-    """Print the conversations that contain all of `words`, the newest first; return 0."""
+    """Print id, time and title of the conversations with all of `words`, newest first; return 0."""
     threads = SessionStore(paths.sessions_dir()).threads(words)
     if as_json:
         print_json([asdict(info) for info in threads])
@@ -75,7 +75,7 @@ def show(thread_id: str, *, as_json: bool) -> int:
 
 
 def export(thread_id: str, form: Form, target: Path, *, replace: bool = False) -> int:
-    """Write a conversation as `form` to a file (an existing one only if `replace`); return 0."""
+    """Write a conversation in format `form` to a file; it may exist only if `replace`; return 0."""
     content = _content(thread_id)
     with (
         open_program() as program,

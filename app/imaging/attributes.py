@@ -30,10 +30,10 @@ class AttributeRow:
 
 
 def shortened(text: str) -> str:
-    """Return a text, cut to `MAX_TEXT` characters with a final "…" if it is longer."""
+    """Return at most `MAX_TEXT` characters of a text; if it was cut, the last one is "…"."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def attribute_row(name: str, value: object) -> AttributeRow:
-    """Return the panel's row for a named value of a non-DICOM file: no tag, value on one line."""
+    """Return the panel row of a named value in a non-DICOM file; line breaks become spaces."""
     return AttributeRow("", name, "", shortened(" ".join(str(value).split())))

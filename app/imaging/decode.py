@@ -106,10 +106,11 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Add a frame and evict the least recently used unpinned ones beyond the budget.
+        """Add a frame; if the cache then exceeds its budget, evict frames.
 
-        An unpinned frame that would not fit beside the pinned ones is not added. If there is
-        already a frame with this key, that frame stays, since it may be in use.
+        Frames that are not pinned are evicted, the least recently used first. A frame that is not
+        pinned and would not fit beside the pinned ones is not added. If there is already a frame
+        with this key, that frame stays, since it may be in use.
         """
         if key in self._frames:
             return
@@ -135,7 +136,7 @@ class FrameCache:
         self._shrink()
 
     def forget(self, paths: Collection[str]) -> None:
-        """Drop all cached frames of closed files, whether pinned or not."""
+        """Drop all cached frames of the files `paths`, whether pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
             self._used -= self._frames.pop(key)[1]
 
@@ -176,8 +177,8 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 def frame_timeout_s(instance: Instance) -> float:
     """Return the time limit for decoding one frame: 10 to 60 s, more for larger frames.
 
-    Between these bounds, the limit is more than four times what the slowest codec needs (JPEG 2000:
-    110 ns per sample) plus the time to read the file from a slow network drive.
+    Between these bounds it is the time to read the file from a slow network drive, plus 500 ns for
+    each of three samples per pixel. The slowest codec, JPEG 2000, needs 110 ns per sample.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -205,7 +206,8 @@ class Decoder:
     """Reads and decodes images in worker processes; thread-safe.
 
     Args:
-        workers: Number of decoding processes; by default one per two cores, but two to four.
+        workers: Number of decoding processes; by default half the number of cores,
+            but at least two and at most four.
         cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
             first.
         memory_limit_bytes: Limit on the address space of one process.
@@ -242,7 +244,7 @@ class Decoder:
         self._volumes = VolumeStore(self._pool, self._kept)
 
     def warm(self) -> None:
-        """Start the worker processes before the first request, without waiting for them."""
+        """Start the worker processes ahead of the first request; return without waiting."""
         self._pool.warm()
 
     def scan(
@@ -259,8 +261,8 @@ class Decoder:
             paths: Files and folders; relative paths are made absolute.
             cancel: Token that ends the scan; the future then raises `Cancelled`.
             progress: Called with the number of files done and the number of files found so far.
-            found: Called repeatedly with the studies that have grown since the last call, each as
-                far as it has been read, so that the first one can be shown early.
+            found: Called repeatedly with the studies that have grown since the last call, each with
+                all images read so far, so that the first one can be shown early.
             opened: Returns the series that are already open. Copies of them are left out and
                 reported as a `Problem`.
 
@@ -338,9 +340,9 @@ class Decoder:
     ) -> Future[Instance]:
         """Return an instance whose frames are sections in `plane` through a volume.
 
-        The volume is built first, so that `frame` then returns sections without delay. The future
-        fails with `FileProblem` if there is no volume. `reformat.available_planes` lists the planes
-        that are possible.
+        The volume is made of `source` first, so that `frame` then returns sections without delay.
+        The future fails with `FileProblem` if the images form no volume. The function
+        `available_planes` in `space.reformat` lists the possible planes.
         """
         return self._volumes.reformat(source, plane, cancel)
 
@@ -385,11 +387,11 @@ class Decoder:
         return self._object("layer_frame_entry", instance, _layer_frame, **place)
 
     def labels(self, instance: Instance, source: Series | Instance) -> Future[Layer]:
-        """Return the label volume `instance` as a layer over a series or one instance, `source`.
+        """Return a label volume as a layer over the images of `source`.
 
-        The future fails with `FileProblem` if the volume has no labels, or lies elsewhere in space
-        than the images. Call this on a background thread: working out the geometry of `source`,
-        which is done before the future is returned, takes time.
+        The values of the label volume `instance` stand for e.g. organs. The future fails with
+        `FileProblem` if no labelled voxel lies within the images. Call this on a background thread:
+        working out the geometry of `source`, before the future is returned, takes time.
         """
         images = source.instances if isinstance(source, Series) else (source,)
         stack, over = stack_geometry(source), images[0]
@@ -433,7 +435,7 @@ class Decoder:
         return converted_reply(reply, instance.path, convert)
 
     def forget(self, instances: Iterable[Instance]) -> None:
-        """Drop the cached frames and volumes of files; the files may be opened again later."""
+        """Drop cached frames and volumes of the instances' files, which may be opened again."""
         paths = {str(one.path) for one in instances}
         self._volumes.forget(paths)
         with self._lock:

@@ -95,7 +95,8 @@ class Finding:
         group: Findings with the same non-empty group belong together, e.g. the two lines of the
             cardiothoracic ratio.
         corrected: Whether the user has changed the outline or points that a tool found.
-        ratio: Name of this line's length divided by that of the other in its group; "" for none.
+        ratio: Name of the value that results if this line's length is divided by that of the other
+            line in its group, e.g. "Cardiothoracic ratio"; "" for none.
         rests_on: Labels of the outlines on the same image from which this finding was computed.
     """
 

@@ -23,7 +23,7 @@ COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
 def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -> FileProblem:
-    """Return the `FileProblem` that tells the user why a file is refused, and what to do."""
+    """Return a `FileProblem` with reason and remedy for the user, and `detail` for the log only."""
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 

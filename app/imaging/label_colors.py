@@ -1,4 +1,4 @@
-"""Colours by label, the same for a label on the canvas, in lists and in tools' pictures."""
+"""The colour of each label, the same on the canvas, in lists and in tools' pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESERVED = 3
 
 
 class LabelColors:
-    """Assigns each label that findings have an index into the palette `COLORS`.
+    """Gives the labels of findings their colours, each an index into the palette `COLORS`.
 
     Args:
         fixed: Labels that always have the same colour, in palette order, whichever labels were

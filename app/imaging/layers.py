@@ -33,8 +33,8 @@ class LayerItem:
         color: The colour recommended by the file, else one that a fixed palette assigns to the
             number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
-        volume_ml: Volume in ml if the item is a label of a label volume, else None.
-        at: For such a label, a point inside it (mm, LPS), on its largest slice; else None.
+        volume_ml: Volume in ml of a label in a label volume; None for other items.
+        at: Point (mm, LPS) inside such a label, on its largest slice; None for other items.
     """
 
     number: int
@@ -144,10 +144,11 @@ _FILLED, _BY_REFERENCE = 1, 2
 def pack_frame(frame: LayerFrame) -> dict[str, Any]:
     """Convert a `LayerFrame` to a message of JSON values and arrays.
 
-    "points" is an [n, 2] array (x, y) of all outlines' points. "outlines" is an [m, 5] array:
-    position in `frame.shapes`, number of the layer's item (a segment, say), index in `_KINDS`,
-    number of points, flags (`_FILLED`, `_BY_REFERENCE`). "others" are (position, shape) of the
-    remaining shapes. Parsing 20,000 outlines as JSON would block all threads for 0.8 s.
+    "points" is an [n, 2] array (x, y) of the points of all polygons and polylines, in order.
+    "outlines" is an [m, 5] array with a row for each of these: position in `frame.shapes`, number
+    of the layer's item (a segment, say), 0 for a polygon or 1 for a polyline, number of points,
+    flags (1 filled, 2 by reference). "others" are (position, shape) of all other shapes. Parsing
+    20,000 outlines as JSON would block all threads for 0.8 s.
     """
     rows: list[tuple[int, int, int, int, int]] = []
     points: list[tuple[float, float]] = []

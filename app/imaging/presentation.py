@@ -21,6 +21,7 @@ class ImagePresentation:
         voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
             range of values; None keeps the image's own.
         inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
+        presentation_lut: Presentation LUT that replaces the image's own, or None.
         shutter: Display shutter that replaces the image's own; None removes the image's own.
         overlays: Bitmaps stored in the presentation state itself that are to be shown.
         flip_h: Whether left and right are exchanged, before the rotation (C.10.6).

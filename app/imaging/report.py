@@ -101,8 +101,8 @@ def _line(name: str, value: str, depth: int) -> str:
 def key_images(report: Report) -> tuple[ImageLink, ...]:
     """Return the images and other objects that a report refers to, without duplicates, in order.
 
-    For a key object selection these are the selected objects (PS3.3 A.35.4), without the
-    presentation states that the references to images may name.
+    For a key object selection these are the selected objects (PS3.3 A.35.4). Presentation states
+    that are named along with an image are left out.
     """
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):

@@ -306,7 +306,7 @@ not there. The rows that are there are shown; tools are not run on a part of an 
 
 
 class Content(StrEnum):
-    """The kind of content in a file, which decides how the file is displayed."""
+    """The kind of content in a file (image, report, ...), which decides how it is displayed."""
 
     IMAGE = "image"
     SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves
@@ -343,8 +343,8 @@ class Instance:
             changed since is not decoded, because findings would be drawn on other pixels.
         part: Index of the image in its file, from 0 (time points of a 4-D NIfTI).
         references: SOP Instance UIDs of the images that a segmentation or an object without pixels
-            refers to, in file order. They are keys of a mapping, as each step of the wheel looks up
-            the shown image among up to 20,000 of them.
+            refers to, in file order. They are keys of a mapping, since each image
+            shown is looked up among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
         frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
             evenly spaced in time (FrameTimeVector); otherwise empty.
@@ -400,7 +400,7 @@ class Series:
             sequence that creates them on access (`studies.instance_lists`), so avoid needless
             iteration.
         part: Index among the series that share `uid`, from 0.
-        split: How it differs from others with the same `uid`, e.g. "b-value 800"; "" if alone.
+        split: How the series differs from others of that `uid`, e.g. "b-value 800"; "" if alone.
         order: Sort criterion of the instances, e.g. "position along the normal".
         warnings: Warnings for the user, e.g. "the slice distance changes from 1.08 to 7 mm".
     """
@@ -453,7 +453,7 @@ class Study:
 class Problem:
     """A message about a file or folder that the user must see: a reason and a remedy.
 
-    If `remark` is true nothing is missing, e.g. for a duplicate file.
+    If `remark` is true, nothing was lost, e.g. if only a copy of a file was left out.
     """
 
     path: Path
@@ -488,7 +488,7 @@ class Volume:
             rescale, otherwise modality values as float32.
         affine: [4, 4] float64 matrix that maps (i, j, k, 1) to patient coordinates in mm, LPS.
             Voxel centres have integer coordinates.
-        template: A frame that provides rescale, windows and names; its pixels are not used.
+        template: A frame whose rescale, windows, etc. hold for all voxels; its pixels are not used.
         slices: For each k, the index of its frame among all frames of the series; () if the volume
             was resampled.
         warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: the

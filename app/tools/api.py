@@ -1,7 +1,7 @@
 """The interface between packs (groups of tools, e.g. "chest") and the program.
 
-A tool's `run` is plain blocking code. It is called in an executor thread, never on the GUI thread;
-anything heavy (torch) goes through `context.host` into the model process.
+A tool's `run` is plain blocking code. The program calls it in a worker thread, never on the GUI
+thread. Heavy work (torch) must be sent to the model process by `ToolContext.host`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ToolRetry(SightlineError):
 
 
 class ToolFailed(SightlineError):
-    """The error for a call that cannot succeed: it says why, and `remedy` what the user can do."""
+    """The error for a call that cannot succeed; `remedy` says what the user can do about it."""
 
 
 class CancelToken:
@@ -62,7 +62,7 @@ class CancelToken:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call `callback` (quick, thread-safe) when the flag is set, at once if it already is."""
+        """Call `callback` (quick, thread-safe) when the flag is set; at once if it already is."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -80,7 +80,7 @@ class CancelToken:
 
 
 class Approval(StrEnum):
-    """What a tool does; by default, the user must agree to all but READ and COMPUTE."""
+    """The effect of a tool; by default, only READ and COMPUTE run without asking the user."""
 
     READ = "read"
     COMPUTE = "compute"
@@ -120,18 +120,18 @@ class ToolSpec:
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
         needs: Models and packages that the tool uses.
-        approval: The tool's effect, by which the policy decides whether the user is asked.
+        approval: What the tool does; this decides whether the user is asked before it runs.
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
-        sequential: Whether its calls run alone, never while another call of the run is running.
+        sequential: Whether no other tool call of the same run may run at the same time.
         phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
             the offline planner; `name` written with spaces is always recognised.
-        paths: Maps each argument that names a file to the use of that file: "read", "write", or
-            "text" for an argument that is not a path despite its name. Relative paths are in the
-            run's own folder (`ToolContext.out_dir`); only an argument declared "write" may name a
+        paths: Maps each argument that looks like a file name to "read" or "write" (what the tool
+            does with that file), or to "text" if it is not a file name after all. Relative paths
+            are in the run's own folder (`ToolContext.out_dir`); only a "write" argument may name a
             file outside it.
-        hosts: Hosts that a tool with the effect SEND always contacts, whatever its arguments are.
+        hosts: Host names that a tool with `approval` SEND contacts in every call.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
         icon: Name of a file in resources/icons without its suffix; "" for the wrench icon.
         labels: Labels of findings that always have the same colour, whatever was found before them,
@@ -162,9 +162,9 @@ class Artifact:
 
     Attributes:
         role: "image" (a converted or overlay PNG, shown as the call's thumbnail in the chat) or
-            "show" (image_visualizer: the workspace opens the file in a canvas pane).
-        title: Text above that pane.
-        description: Text below that pane.
+            "show" (image_visualizer: the program opens the file in a pane of the canvas).
+        title: Text above the pane of a "show" artifact.
+        description: Text below the pane of a "show" artifact.
         source: The image from which the file was made, with the same rows and columns, or None.
         options: Display options of a "show" artifact: figsize, cmap.
     """
@@ -181,8 +181,8 @@ class Artifact:
 class ToolResult:
     """The result of a tool call.
 
-    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels);
-    findings go to the workspace, artifacts to the run's folder and the chat.
+    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels).
+    `findings` are drawn on the images; `artifacts` are files of the run, shown in the chat.
     """
 
     summary: str
@@ -203,13 +203,13 @@ class ImageSnapshot:
         path: The image's file.
         instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
-        display: The pixels as the viewer shows them: uint8 [rows, columns] or [rows, columns, 3],
-            bright = high, MONOCHROME1 already inverted. For a derived PNG these are its own pixels.
+        display: The pixels as shown: uint8 [rows, columns] or [rows, columns, 3]. MONOCHROME1 is
+            already inverted, so bright = high, but `inverted` is ignored: models expect the natural
+            greys. For a derived PNG these are its own pixels.
         window: The grey-value window with which `display` was made; None for colour images and
             pictures.
         derived: Whether `path` is a file made in this run.
-        inverted: Whether the user has exchanged black and white in the viewer; `display` is not
-            changed by this, since models expect the natural greys.
+        inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
     """
 
@@ -229,9 +229,9 @@ class RegistrationTarget:
     """The image onto which another image was aligned (registered) to make a new picture.
 
     Attributes:
-        image: The target image: the picture has its rows, columns and patient orientation.
-        scale: Size of an object in the image that was aligned, divided by the size of the same
-            object in `image`, both in mm; None if not known.
+        image: This target image; the new picture has its rows, columns and patient orientation.
+        scale: Size of an object in the other image, by its pixel spacing, divided by the size of
+            the same object in `image`; None if not known.
     """
 
     image: ImageSnapshot
@@ -244,9 +244,7 @@ class Images(Protocol):
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
         """Return the image named by the app's id ("image-1") or a path.
 
-        Args:
-            name: The id, or a path.
-            frame: Index of a frame, from 0; None for the shown one.
+        `frame` is the index of a frame, from 0; None for the frame that the viewer shows.
 
         Raises:
             ToolRetry: The image is neither open nor in the run's output folder; the message lists
@@ -258,15 +256,15 @@ class Images(Protocol):
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Record a picture that was made in this run, and the image that the picture shows.
+        """Record a picture that was made in this run, and the image from which it was made.
 
         Args:
-            path: A file under the run's output folder.
-            source: The image that the file shows; None if it shows none.
-            target: Given if `source` was registered to another image: the picture is then an
-                image of its own, with the source's patient, date and view and the target's rows,
-                columns and orientation.
-                If None, each pixel of the picture shows the same pixel of the source.
+            path: The picture's file, under the run's output folder.
+            source: The image from which it was made; None if it shows no image of this run.
+            target: None if each pixel of the picture shows the same pixel of `source`. Otherwise
+                `source` was registered to this other image; the picture then has the patient, date
+                and view (PA, AP, ...) of `source`, and the rows, columns and orientation of
+                `target`.
         """
         ...
 
@@ -352,7 +350,7 @@ class ToolContext:
     confirm: Confirm = _no_user
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
-        """Return the record of tool, model, run and call for findings made by this call."""
+        """Return the record of a finding's origin: the tool, this run and call, and the model."""
         return Provenance(
             tool=spec.name,
             tool_version=spec.version,
@@ -383,7 +381,7 @@ class Tool(Protocol):
 
 
 class Registrar(Protocol):
-    """The part of the registry that a pack's function `register(registry)` may use."""
+    """The methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

@@ -53,7 +53,8 @@ class OpenImage:
         invert: Whether the user had inverted the greys. Tools always get the image with its natural
             polarity, which their models expect.
         drawn: Boxes and points that the user marked on any of its frames, the latest last.
-        place: Its number in its series, from 1, and the number of images there; (0, 0) if unknown.
+        place: (number of the image in its series, from 1; number of images in that series), or
+            (0, 0) if unknown.
     """
 
     id: str
@@ -193,7 +194,7 @@ class RunImages:
     def names(self) -> tuple[str, ...]:
         """Return the ids of open images, the current first, then the paths of the run's pictures.
 
-        Reports and other objects that are not images are left out, as are images with missing rows.
+        Open files that are not images, such as reports, and images with missing rows are left out.
         """
         with self._lock:
             made = [str(path) for path in self._derived]
@@ -207,8 +208,8 @@ class RunImages:
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for each attribute that has a value in the headers of open files.
 
-        For a private attribute, the keyword is its tag. One file of each series and the current one
-        are read; files that cannot be read are left out. Blocks until all of them are read.
+        A private attribute has its tag as the keyword. Only the current file and one file of each
+        series are read, without unreadable ones. Blocks until all are read.
         """
         ask = getattr(self._source, "attributes", None)
         if ask is None:
@@ -235,7 +236,7 @@ class RunImages:
         return self._find(name) is not None
 
     def is_made(self, path: Path) -> bool:
-        """Return True if a file in the output folder was made by the run; `path` is resolved.
+        """Return True if this run made the file `path` (links resolved) in the output folder.
 
         Other files may be there: the folder may be the user's own, with pictures of other patients.
         """
@@ -247,8 +248,8 @@ class RunImages:
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """Return JSON-ready descriptions of the open images (at most 200) for a language model.
 
-        The current image is the first. Only images of other patients than the current image's have
-        a "patient": 2, 3, ...
+        The current image is the first. An image of another patient has the key "patient" with that
+        patient's number (2, 3, ...); images of the current image's patient lack this key.
 
         Args:
             remote: Whether the model runs on another machine. If so, ids are given in place of
@@ -460,10 +461,9 @@ def registered_snapshot(
 ) -> ImageSnapshot:
     """Return the snapshot of a picture in which one open image was registered to another.
 
-    The patient, date and view are the source's, as is the mark that a model made the image, if any.
-    The patient orientation is the target's, and so is the pixel spacing, multiplied by the scale,
-    since the picture has the target's rows and columns. `frame` and `display` are the decoded
-    picture.
+    Patient, date and view come from `source`, as does its mark if a model made it. Rows, columns
+    and patient orientation come from `target`, as does the pixel spacing, which is multiplied by
+    `target.scale`. `frame` and `display` are the decoded picture.
     """
     sides = target.image.frame.orientation
     instance = source.instance

@@ -1,4 +1,4 @@
-"""Types by which a pack declares when its tools are used: words, question kinds, rules, order.
+"""Types by which a pack declares which questions its tools answer, and rules for each tool.
 
 A pack adds its plan and its tools in `register(registry)`:
 
@@ -10,10 +10,10 @@ logic.
 Words are written as a user would write them, in any language, in lower case: "count", "how many".
 They match whole words ("count" does not match "account"); `*` stands for any further letters
 ("segment*", "*segmentierung"), and a space for any space or hyphen. Several words in one entry are
-a phrase, in which only articles and the like may stand between them; where the entry has ` .. `,
-up to five other words may ("heart .. enlarg*"). `big|large heart` is "big heart" and "large heart".
-Plurals with s, accents and spellings of umlauts need no entries of their own. `phrases` makes
-entries from a comma-separated text.
+a phrase: between them only articles and the like may stand, or up to five other words if the entry
+has ` .. ` there ("heart .. enlarg*"). `big|large heart` is "big heart" and "large heart". Plurals
+with s, accents and spellings of umlauts need no entries of their own. `phrases` makes entries from
+a comma-separated text.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def any_of(*words: str) -> str:
 
 
 class Priority(IntEnum):
-    """The preference for a tool among those that do the same work (`AnyOf`)."""
+    """The preference for a tool among those that do the same work; the highest wins."""
 
     EXCLUDED = 0
     """Never run for a question, not even if a model chooses it."""
@@ -65,7 +65,7 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Tools of which one suffices: one that the question refers to, else one of best `Priority`."""
+    """Tools of which one is needed: one that the question names, else that of top `Priority`."""
 
     tools: tuple[str, ...]
 
@@ -86,8 +86,8 @@ class QuestionKind:
         words: A question with any of these words is of this kind.
         with_kinds: Kinds in the same pack that must be recognised in the question as well ("where"
             with "disease").
-        beats: Kinds that are dropped if this one is recognised: comparison beats counting. None of
-            them is dropped if all of this kind's own tools are left out.
+        beats: Kinds that are dropped if this one is recognised: comparison beats counting. If the
+            user excludes all tools of this kind ("don't compare"), none is dropped.
         tools: The tools that answer it, in the order in which they run. A tool that is not
             installed is skipped. Tools that are only recommended are named by a `Successor`.
         certain: Whether rules may answer the question without a language model, provided that it
@@ -102,17 +102,15 @@ class QuestionKind:
             is known to some pack: "is it normal?", but not "is that normal for the program?".
         by_eye: Whether a model that was sent the picture can answer the question without tools
             ("what do you see?").
-        greedy: Whether the part of the question with its words is only for its tools, so that other
-            kinds do not count there unless they are `greedy` as well ("ask CheXagent whether the
-            heart is enlarged"). In other parts of the question, its `beats` has no effect.
-        addressed: Whether its words name the tool that is asked, so that the part of the question
-            after them is for its tools as well: "CheXagent, is the heart enlarged?".
-        means: Kinds that do not count if this kind is recognised, since their words then ask for
-            this kind's work ("I drew a box. Outline it"). They still count in parts of the question
-            that name an object of their own ("outline the heart").
+        greedy: Whether other kinds are ignored in the part of the question with its words, except
+            kinds that are `greedy` as well: "ask CheXagent whether the heart is enlarged" does not
+            ask for a measurement. `beats` then has effect in this part only.
+        addressed: Whether its words name a tool, so that the part of the question after them
+            belongs to this kind, too: "CheXagent, is the heart enlarged?".
+        means: Kinds that this one replaces in parts of the question that name no structure, because
+            the words of those kinds then ask for this kind's work ("I drew a box. Outline it").
         again: Whether all its tools run again even if an earlier question already gave their
-            result. If not, only the last tool runs, and takes that result as its input: "show the
-            overlay".
+            results. If not, only the last tool runs, on the earlier result: "show the overlay".
     """
 
     name: str
@@ -146,9 +144,9 @@ class Feed:
     Attributes:
         tools: Tools whose output may be used; the latest successful call counts. () for any tool
             that makes a picture.
-        key: Key of the value in the earlier call's `output`; "" for the key of its picture
-            (`ToolRule.makes`).
-        title: Name of the argument that takes the picture's title; "" for none.
+        key: Key of the value in the earlier call's `output`; "" for the path of the picture that
+            the call made (`ToolRule.makes`).
+        title: Name of an argument that gets the title of that picture; "" for none.
     """
 
     argument: str
@@ -168,8 +166,8 @@ class Accepts:
         body_parts: Texts of which BodyPartExamined must contain one; an image without that
             attribute is accepted.
         what: Description of such an image for the user: "a chest radiograph (CR, DX)".
-        asks: Whether the tool itself asks the user before it uses any other image. A call with such
-            an image is then not refused beforehand if the user names the tool or a model calls it.
+        asks: Whether the tool itself asks the user before it uses any other image. Such a call is
+            then allowed to start if the user names the tool or a language model calls it.
     """
 
     kinds: tuple[str, ...] = ()
@@ -217,11 +215,12 @@ class TextWords:
     Attributes:
         after: Words that introduce the text, which then continues to the end of the sentence; () to
             use the whole question.
-        about: Used if the question has none of the words in `after`: the text is the phrase around
-            the first of these words, "RLL consolidation, box".
-        all_addressed: Used if the question has none of the words in `after` and `about` is (): if
-            True, the text is the part of the question for this tool; if False, there is none.
-        quoted: Whether text in quotes is used before all of these: "box 'the rounded opacity'".
+        about: If the question has no word of `after`, the text is the phrase around the first of
+            these words: "RLL consolidation, box".
+        all_addressed: Whether, if the question has no word of `after` and `about` is (), the text
+            is the part of the question for this tool. If False, there is then no text.
+        quoted: Whether a text in quotes, if it is the only one in the question, is used before any
+            of these: "box 'the rounded opacity'".
     """
 
     argument: str
@@ -237,8 +236,8 @@ class Discovery:
 
     Attributes:
         tool: Name of the tool that lists them (modalities, field values); it must only read.
-        key: Key in its `output` of a list of names, of a dict with the names as keys, or of a dict
-            that has their list under the key `argument`.
+        key: Key in its `output`. The value there is a list of names, a dict with the names as keys,
+            or a dict in which the list has the key `argument`.
         argument: The argument of the other call. That call is repeated once, with the existing name
             nearest to the argument's value.
     """
@@ -253,7 +252,7 @@ class ToolRule:
     """The planner's rule for one tool.
 
     Attributes:
-        why: A few words for the plan: "outlines each nucleus".
+        why: What it does, in a few words shown in the plan: "outlines each nucleus".
         words: Names of the objects it works on ("nucleus", "nuclei"), by which it is chosen among
             alternatives.
         leave_out: Words that exclude the tool if they follow "don't", "without", "no", "nicht", ...
@@ -262,8 +261,8 @@ class ToolRule:
         feeds: Arguments taken from earlier outputs.
         accepts: The images that it accepts.
         values: Words for values of its arguments.
-        empty: Keys in its `output`; if the values of all of them are missing, empty or 0, the tool
-            found nothing. If that is unexpected, the tool in `discovery` runs.
+        empty: Keys in its `output`. If the values of all of them are missing, empty or 0, the tool
+            found nothing; if the question expects a result, the tool in `discovery` then runs.
         missing: Keys in its `output` or `metadata` whose values list the objects that the tool
             looked for and did not find.
         discovery: The tool to run if this one found nothing; None for none.
@@ -273,12 +272,12 @@ class ToolRule:
         stage: Order among the tools for a question: tools below 0 run before the others, tools
             above 0 after them.
         numbers: Arguments given as numbers after a word: "window 40/400".
-        usual: Pairs (argument, default values), for a question that gives no value for it; an
-            argument that takes one value gets the first.
+        usual: Pairs (argument, default values); an argument that takes one value gets the first.
         texts: Arguments whose values are text from the question.
-        missing_image_clause: For a tool that needs several images: the clause for the answer if no
-            other suitable image of the patient is open ("no prior is open").
-        quotes: References to another tool's answer in a question to this tool, which has no memory.
+        missing_image_clause: For a tool that compares images: what the answer says if the patient
+            has no second suitable image open ("no prior is open").
+        quotes: The argument, if any, that may refer to another tool's answer; this tool cannot see
+            that answer, so it is added to the argument.
     """
 
     tool: str
@@ -315,11 +314,13 @@ class Successor:
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
         reason: The reason, as shown in the plan.
-        arguments: A function that makes the arguments of `then` from the (output, metadata) of the
-            call before, for a tool whose arguments only that result can give; it returns None if
+        arguments: None, or a function for arguments of `then` that only the earlier call's result
+            can give. It takes that call's (output, metadata) and returns the arguments, or None if
             nothing should follow. Such a tool is not planned beforehand.
-        unless: Another tool's name: `then` follows only if that tool's model is not installed.
-        otherwise: A sentence for the answer if the model of `then` is not installed either.
+        unless: A tool; if that tool's model is installed, `then` does not follow. Has effect only
+            together with `arguments`.
+        otherwise: A sentence for the answer if neither the model of `then` nor one of a tool that
+            may replace it (by `unless`) is installed.
     """
 
     after: tuple[str, ...]
@@ -336,7 +337,7 @@ class Successor:
 class Quotation:
     """An argument that may refer to another tool's answer: "do you agree with that reading?".
 
-    The tool remembers nothing, so the latest such answer is put before the argument's own text.
+    The tool does not see that answer, so the latest one is put before the argument's own text.
 
     Attributes:
         argument: The argument's name.
@@ -353,7 +354,7 @@ class Quotation:
 class StatementWords:
     """Words by which a statement about an image is recognised, and tools that can support it.
 
-    A result of any tool that itself contains such a word supports the statement as well.
+    The result of a tool not listed here supports the statement if its text has one of the words.
 
     Attributes:
         words: The words, as in `QuestionKind.words`.
@@ -377,8 +378,8 @@ class PackPlan:
         tools: Rules for those of its tools that need one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: Tools that follow others.
-        targets: Things that the wordings of results distinguish, as pairs of a name ("lesion") and
-            the words for it. They only say what a question is about; no tool is chosen by them.
+        targets: Objects that answers speak of, as pairs of a name ("lesion") and the words for it.
+            `ResultWording.answer` is told which of them a question mentions; no tool is chosen.
         wordings: How the results of its tools are worded in answers that are written without a
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
@@ -386,8 +387,8 @@ class PackPlan:
         disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
-        caveats: Words that mark a warning as being about the image and not about a single call
-            ("mirrored"): such a warning is repeated below every answer about that image.
+        caveats: Words that occur in warnings about an image, not about a single call ("mirrored"):
+            such a warning is repeated below every answer about that image.
         statements: Statements about an image that need support, and the tools that can support
             them.
         suggestions: Questions that the window offers before the first one is asked.
@@ -471,7 +472,7 @@ class Plans:
         return tuple(sorted(unique, key=lambda name: -self.rule(name).priority))
 
     def successors(self, tool: str, kinds: Iterable[str]) -> tuple[Successor, ...]:
-        """Return the successors of `tool` for a question of these kinds, in the packs' order."""
+        """Return the successors of `tool` for a question of any of these kinds, in order."""
         asked = frozenset(kinds)
         return tuple(
             item

@@ -1,8 +1,8 @@
-"""Records, in an output folder, which image each picture shows and which pictures are synthetic.
+"""Records, in an output folder, from which image each picture was made.
 
 An output folder serves a whole conversation, even when it is opened again another day. Without this
 record, a picture of a CT slice would have no modality, spacing, orientation or identity for the
-next question.
+next question. Results that are based on synthetic images are marked here, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The image that a picture shows, and its window; the rest is as in `RegistrationTarget`."""
+    """The image from which a picture was made, its window, and any registration target's image."""
 
     ref: ImageRef
     window: Window | None
@@ -123,7 +123,7 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """A call's images; `models` lists the models that made any synthetic image it has read."""
+    """A call's images; `models` lists the models that made the synthetic ones it has read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
@@ -169,11 +169,11 @@ def warning(models: Sequence[str]) -> str:
 
 
 def mark_synthetic(result: ToolResult, models: Sequence[str]) -> ToolResult:
-    """Return a call's result with the mark that `models` made images it is based on, if any did.
+    """Return a call's result, marked as synthetic if `models` made images that it is based on.
 
     All tools' results pass through here, so that no tool can leave the mark out: a synthetic image
     shows no patient. The summary, metadata["warnings"] and each finding get a warning; pictures get
-    the mark in their files and in `Artifact.options`.
+    the mark in their files and in `Artifact.options`. Without models, nothing is changed.
     """
     if not models:
         return result

@@ -88,7 +88,7 @@ class Registry:
         return tuple(self._tools.values())
 
     def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
-        """Add all tools in another registry and the given plans; add nothing if one of them fails.
+        """Add all tools of the registry `other` and the plans in `plans`: all of them, or nothing.
 
         Raises:
             ValueError: One of these tools or plans is already registered.
@@ -106,7 +106,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     """Return a registry with the tools in the built-in packs, then those in third-party packs.
 
     Its `problems` name the third-party packs that could not be loaded, and why. `third_party` are
-    entry points; by default those that installed packages declare.
+    Python entry points that load packs; None for those of all installed packages.
     """
     registry = Registry()
     general.register(registry)
@@ -168,7 +168,7 @@ class RegisteredTool:
 def plain_spec(spec: ToolSpec) -> ToolSpec:
     """Return an immutable copy of a spec, with each value read once and stored as a built-in type.
 
-    An unrecognised effect is kept as a string; the policy then asks the user about it.
+    An unknown `approval` is kept as a string; the user is then asked before the tool runs.
     """
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
@@ -184,12 +184,12 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
 def limited_plan(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     """Return a third-party pack's plan, changed so that it cannot disturb other packs.
 
-    The words in `EVERYDAY_WORDS` are removed from its kinds of question and its caveats, and the
-    kinds' `greedy` and `addressed` are set to False. All plans are checked against every question:
+    `tools` are the names of the pack's own tools. All plans are checked against every question, so
     words such as "is" or "image" would make the program ask the language model once more about
-    nearly every question. A kind of question
-    that has no words left is left out. A kind with `bare` keeps its words, since it counts only if
-    packs know all other words in the clause. `tools` are the names of the pack's own tools.
+    nearly every question. Therefore the words in `EVERYDAY_WORDS` are removed from the plan's
+    caveats and its kinds of question, and a kind without any words left is removed. A kind with
+    `bare` keeps its words, since it counts only if packs know all other words in the clause.
+    `greedy` and `addressed` are set to False for all kinds.
 
     Raises:
         ValueError: The plan has a rule for a tool that is not the pack's own.

@@ -2,8 +2,7 @@
 
 A pack's `PackPlan` has a `ResultWording` for each tool whose result needs more than its summary. A
 wording describes and never judges: it gives scores and measurements with their units, and says how
-they were obtained. The code that writes the answer adds the number by which a sentence cites its
-result.
+they were obtained. The program adds the number of the result that a sentence cites.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or several about the same thing.
+    """One sentence of an answer, or several about the same thing.
 
     Attributes:
-        cites: Whether the sentence is based on the result and cites it, unlike a general remark ("a
-            score is no diagnosis").
+        cites: True if it is based on the tool's result, whose number is then added; False for a
+            general remark ("a score is no diagnosis").
     """
 
     text: str
@@ -37,11 +36,11 @@ class ResultWording:
         title: Heading above the tool's findings; "" to use the tool's name.
         lines: A function that takes (output, metadata) and returns one sentence per line; None to
             use the result's own summary.
-        kind: The kind of question that a result answers directly; that answer then comes first.
-        subject: The subject of the direct answer, named if the result is missing: "whether the
+        kind: The kind of question that a result answers directly; `answer` then comes first.
+        subject: What that question is about, to say that the result is missing: "whether the
             heart is enlarged".
-        answer: A function that takes (output and metadata in one, targets) and returns the answer,
-            in which each inner sequence is one line; the targets are those of `AnswerContext`.
+        answer: A function that takes a dict of output and metadata, and the `targets` as in
+            `AnswerContext`. It returns the direct answer: for each line, its sentences.
     """
 
     tool: str
@@ -58,8 +57,8 @@ class AnswerContext:
 
     Attributes:
         kinds: The kinds to which the question belongs (see `QuestionKind`).
-        ran: The tools that returned a result.
-        targets: Names of those of the pack's `PackPlan.targets` that the question mentions.
+        ran: Names of the tools that returned a result.
+        targets: Objects ("lesion") that the question mentions: names in `PackPlan.targets`.
     """
 
     kinds: frozenset[str]
@@ -108,7 +107,7 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Return a number as text with thousands separators, and `digits` decimals if not whole."""
+    """Return a number as text: 1,234 if it is whole, otherwise with `digits` decimals."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return one_line(str(value))
     if float(value).is_integer():

@@ -1,7 +1,7 @@
 """Connects the window to the agent: sends questions and delivers events on the GUI thread.
 
-The runner emits events on its own thread. They go into an inbox, from which the GUI thread takes
-them in small batches, with streamed text joined, so that many events at once do not stall it.
+The runner's events arrive on another thread and are queued. The GUI thread takes a few at a time
+and joins streamed text, so that many events at once do not stall the window.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _log = get_logger(__name__)
 
 
 class Runner(Protocol):
-    """Protocol of the runner that `AgentThread` drives: `app.agent.loop.runner.AgentRunner`."""
+    """What `AgentThread` needs of the object that runs questions, i.e. of `AgentRunner`."""
 
     def start(self) -> None: ...
     def ask(self, question: Any) -> str: ...
@@ -51,7 +51,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, together with the request that was built when the user asked it."""
+    """A question of the user, with the runner's request for it or the error from building that."""
 
     number: int
     text: str
@@ -68,7 +68,8 @@ class AgentThread(QObject):
         make_request: `make_request(text, thread)` builds the request for the runner. It is called
             as soon as the user asks a question, even while another question runs, so that a queued
             question refers to the images that were open when it was asked.
-        results: Receives the findings and artifacts of an event before `run_event` is emitted.
+        results: The workspace to which an event's findings and pictures are added, before
+            `run_event` is emitted; None to add them nowhere.
 
     Attributes:
         run_event: Emitted with each RunEvent in order. Adjacent pieces of text are joined and
@@ -112,7 +113,7 @@ class AgentThread(QObject):
 
     @property
     def stopping(self) -> str:
-        """How the run stops: "now", or "after_tool" once its tool calls end; "" if it does not."""
+        """How the run stops: "now", "after_tool" (after its running calls), "" (not at all)."""
         return self._stopping
 
     @property
@@ -121,7 +122,7 @@ class AgentThread(QObject):
         return tuple(self._pending)
 
     def is_idle(self) -> bool:
-        """Return whether nothing is running, no question is queued and no event awaits delivery."""
+        """Return whether no question is running or queued, and all events have been delivered."""
         return self._current is None and not self._pending and not self._inbox
 
     def ask(self, text: str, thread: Any) -> Question:
@@ -158,7 +159,7 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass the user's decision on an approval request to the runner; True allows it."""
+        """Pass the user's decision on an approval request to the runner; True means "allow"."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 

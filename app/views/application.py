@@ -1,9 +1,9 @@
 """Creates the Qt application (fonts, theme, pixel density) and limits garbage collection.
 
-A full collection stops all threads: 40 ms for the program's modules, and 150 ms more with 100,000
-open instances. Long-lived objects are therefore exempt from it ("frozen"), and a scan of files runs
-without full collections. Instances are not part of reference cycles, so closing a study frees them
-without the collector.
+A full collection checks all objects and stops all threads meanwhile: for 40 ms to check the
+program's modules, and for 150 ms more with 100,000 open instances. Long-lived objects are therefore
+"frozen", i.e. no longer checked, and there are no full collections while files are scanned.
+Instances are not part of reference cycles, so they are freed when a study is closed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ _NEVER = 2**31 - 1
 
 @cache
 def freeze_startup_objects() -> None:
-    """Exempt the objects that exist now, e.g. modules, from garbage collection.
-
-    Modules and classes stay in memory until the program ends anyway. Later calls do nothing.
-    """
+    """Exclude the objects that exist now from garbage collection; later calls have no effect."""
     gc.collect()
     gc.freeze()
 
@@ -53,7 +50,7 @@ class CollectionPause:
             gc.set_threshold(young, middle, _NEVER)
 
     def end(self, instances: int) -> None:
-        """Resume full collections; with 10,000 or more open `instances`, exempt all objects."""
+        """Resume full collections; they skip all present objects if `instances` >= 10,000."""
         if self._before is None:
             return
         gc.set_threshold(*self._before)

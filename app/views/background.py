@@ -24,7 +24,7 @@ class GuiCalls(QObject):
     """Calls functions, in the order they were sent, on the thread that created this object.
 
     PySide crashes if a thread emits a signal of an object while the GUI thread deletes that object.
-    Threads that nobody waits for therefore emit this object's signal; it is never deleted.
+    Threads that may outlive a window therefore use this object's signal, as it is never deleted.
     """
 
     _arrived = Signal(object)
@@ -140,7 +140,7 @@ class Background(QObject):
 class DaemonTasks:
     """Runs each task on its own daemon thread, since a keyring or a server may never respond.
 
-    Results are delivered on the GUI thread, but not after `close` or once `owner` is deleted.
+    Results are delivered on the GUI thread, not after `close` or once the QObject `owner` is gone.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:

@@ -185,7 +185,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Passes dropped files to `on_image` if dropped on `middle` (the image), else to `opened`.
+    """Calls `on_image` with files dropped on `middle` (the image), `opened` with all others.
 
     "Drop to open" is shown over `middle` while files are dragged over the window.
     """

@@ -217,7 +217,7 @@ class Loader:
     ) -> None:
         """Cut the volume of a series into sections along `plane`.
 
-        Calls `done(sections, volume)`: an instance, and the volume without its voxels' values.
+        Calls `done(sections, volume)`: the sections as one instance, and the volume without values.
         """
 
         def report(finished: int, total: int) -> None:

@@ -282,7 +282,7 @@ class MainWindow(QMainWindow):
         self.open_paths([Path(name) for name in names])
 
     def choose_labels(self) -> None:
-        """Ask for a label volume and lay it over the shown image."""
+        """Ask for a label volume (NRRD, NIfTI or MetaImage) and lay it over the shown image."""
         name, _ = QFileDialog.getOpenFileName(self, "Overlay labels on the image", "", _VOLUMES)
         if name:
             self.layer_loading.lay_file(Path(name))

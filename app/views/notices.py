@@ -99,7 +99,7 @@ class Notices(QWidget):
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
     ) -> Notice:
-        """Show a notice; those with tone "info" disappear by themselves."""
+        """Show a notice with an optional button (text, callback); "info" ones disappear."""
         for old in self.all()[: 1 - MOST]:
             old.dismiss()
         notice = Notice(tone, wording.one_line(title), text, action)

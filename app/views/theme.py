@@ -127,7 +127,7 @@ def part_sheet(name: str) -> str:
     """Return the style sheet `name` with the theme's values: "sightline", "chat" or "settings".
 
     Raises:
-        KeyError: The template names a token that does not exist.
+        KeyError: The style sheet's file names a value that the theme does not have.
     """
     folder = paths.resources_dir() / "theme"
     template = Template((folder / f"{name}.qss").read_text(encoding="utf-8"))

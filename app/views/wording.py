@@ -55,7 +55,7 @@ def date(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text: at most three significant digits, or an integer from 100 on."""
+    """Return a number as text: whole from 100 on, else with at most three significant digits."""
     if abs(value) >= 100 or float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
@@ -154,7 +154,7 @@ def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
 
 
 def maker_details(finding: Finding) -> str:
-    """Return names and versions of the tool and model that made a finding; "" if drawn by hand."""
+    """Return tool name, tool version and model of a finding as text; "" if it was drawn by hand."""
     made = finding.provenance
     parts = () if drawing.by_hand(finding) else (f"{made.tool} {made.tool_version}", made.model)
     return DOT.join(one_line(part) for part in parts if part.strip())
@@ -162,7 +162,7 @@ def maker_details(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """A kind of content: its icon, its names, and whether its series have thumbnails."""
+    """A kind of content: icon, noun (`one` and `many`), and whether its series have thumbnails."""
 
     icon: str  # where there is no thumbnail
     one: str
@@ -219,7 +219,7 @@ _WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 
 
 class PackTexts:
-    """Titles, icons and suggested questions for the installed tools."""
+    """Titles and icons of the installed tools, and the questions that their packs suggest."""
 
     def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
         self._specs = {spec.name: spec for spec in specs}

@@ -1,7 +1,7 @@
 """Builds the program's objects and connects its packages.
 
-Nothing here starts a process, a thread or a window before it is used: a command that only lists
-tools stays quick, and `view` alone imports Qt.
+Processes, threads and windows start only when first needed: a command that only lists tools stays
+quick, and in this package only `view` imports Qt.
 """
 
 from app.wiring.program import Program, new_run_id

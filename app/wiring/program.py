@@ -144,16 +144,16 @@ class Program:
 
     @cached_property
     def audit_trail(self) -> Audited:
-        """The recorder that writes the events of runs into the audit log."""
+        """The object that writes the events of runs into the audit log."""
         return Audited(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
-        """Record an action in the audit log on another thread, since a keyring may be slow."""
+        """Record an `action` and its `facts` in the audit log, on a thread since it may be slow."""
         work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
     def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
-        """Record in the audit log that the user tests an endpoint in the settings dialog."""
+        """Record in the audit log that the user tests the model `wanted` in the settings dialog."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
@@ -288,7 +288,7 @@ class Program:
         out_dir: Path,
         progress: Callable[[float, str], None] = lambda _fraction, _text: None,
     ) -> ToolContext:
-        """Return the context that a tool gets for a call made outside of a run."""
+        """Return the context of a tool call outside a run: ids, images, folder, host and device."""
         return ToolContext(
             run_id=run_id,
             call_id=call_id,

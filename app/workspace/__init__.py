@@ -1,1 +1,1 @@
-"""The models behind the program's window: studies, viewport, and annotations with undo."""
+"""The state behind the program's window: studies, viewport, and annotations with undo."""

@@ -77,7 +77,7 @@ _STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding with its visibility and colour: an index into the theme's annotation colours."""
+    """A finding, its visibility, and its `color`: an index into the theme's annotation colours."""
 
     finding: Finding
     color: int
@@ -87,8 +87,7 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    `labels` are the labels with fixed colours (see `LabelColors`); `selected` is the id of the
-    selected finding, or "".
+    `labels` have fixed colours, whatever is found; `selected` is the selected finding's id, or "".
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
@@ -111,7 +110,7 @@ class Annotations:
         return self._items.get(finding_id)
 
     def on_image(self, ref: ImageRef) -> tuple[Annotation, ...]:
-        """Return the annotations whose `ImageRef` equals `ref`: those on exactly these pixels."""
+        """Return the annotations on `ref`, i.e. on the same frame with the same pixels."""
         return tuple(item for item in self._items.values() if item.finding.image == ref)
 
     def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
@@ -137,7 +136,7 @@ class Annotations:
         self._push(label, before, after)
 
     def put(self, finding: Finding, label: str) -> None:
-        """Add or change a finding drawn or corrected by the user, as undoable step `label`.
+        """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
         many lengths on one image. Findings computed from a corrected one are marked as outdated.

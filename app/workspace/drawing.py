@@ -1,4 +1,4 @@
-"""What the user draws on an image with the mouse: lengths, angles, and marks for a tool.
+"""What the user draws on an image: lengths, angles, and boxes and points that guide a tool.
 
 Drawings are findings made by hand, and never labelled as AI results.
 """
@@ -79,20 +79,20 @@ def is_measurement(finding: Finding) -> bool:
 
 
 def holds_measurement(finding: Finding) -> bool:
-    """Return True for the user's own lengths, angles and boxes, and for findings they corrected."""
+    """Return True for the user's own lengths, angles and boxes, and for corrected findings."""
     made = by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
     return made or finding.corrected
 
 
 def verb(tool: str) -> str:
-    """Return the verb for a drawing tool in the labels of undo steps: "Mark" or "Measure"."""
+    """Return how the label of an undo step begins for a drawing tool: "Mark" or "Measure"."""
     return "Mark" if tool in _MARKS else "Measure"
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
     """Return the points (x, y) in image pixels that the user can move; () for a mask or a heatmap.
 
-    A box has four such points: its corners, clockwise from the top left.
+    The four points of a box are its corners, clockwise from the top left.
     """
     match finding.geometry:
         case Polyline(points) | Polygon(points):
@@ -106,7 +106,7 @@ def points_of(finding: Finding) -> tuple[XY, ...]:
 
 
 def handles_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points at which handles are drawn; for a long outline, only some of its points."""
+    """Return the points (x, y) at which to draw handles; only every nth of an outline with many."""
     points = points_of(finding)
     return points if len(points) <= MOST_POINTS else points[:: len(points) // _HANDLES]
 
@@ -153,7 +153,7 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
 
 
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
-    """Return a drawing; if it is a box on a grey image, with pixel statistics in its description.
+    """Return `finding`, with pixel statistics in its description if it is a box on a grey image.
 
     These are the mean, standard deviation and range of modality values (e.g. HU), whatever window
     is shown. Padding and pixels hidden by a shutter are left out, and the description says so.
@@ -196,9 +196,9 @@ def _size(frame: Frame, box: Box) -> str:
 def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with point `place` (from 0) of `points_of` moved to `to`, in image pixels.
 
-    The opposite corner of a box stays; points near one of a long line are pulled along. A tool's
-    finding keeps its id, label and maker and is marked as corrected. A length is measured anew; the
-    old score is dropped, and other old figures are marked as outdated.
+    The opposite corner of a box stays; on a line with many points, nearby points are moved too. A
+    tool's finding keeps its id, label and maker and is marked as corrected. A length is measured
+    anew; the old score is dropped, and other old figures are marked as outdated.
     """
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
@@ -226,7 +226,7 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
 
 
 def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
-    """Return a finding, marked as corrected, with the painted `mask` and the mask's area."""
+    """Return a finding corrected to the painted `mask`; its description gives the mask's area."""
     return _corrected(finding, frame, mask)
 
 

@@ -102,7 +102,7 @@ class LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LayerRequest:
-    """A request for an object's shapes on one frame."""
+    """A request for the shapes of object `source` on frame `index` (from 0) of image `target`."""
 
     key: str
     source: Instance
@@ -169,7 +169,7 @@ class Layers:
     # Layers
 
     def lay(self, over: ScaleKey, layer: Layer) -> None:
-        """Draw a label volume over the images whose `Workspace.scale_key` is `over`."""
+        """Draw a label volume over the images with this `Workspace.scale_key`, e.g. of a series."""
         key = key_of(layer.instance)
         self._store.asked.add(key)
         self._store.layers[key] = layer
@@ -192,7 +192,7 @@ class Layers:
 
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
-        """Layers of the shown image: overlays, presentation graphics, report regions, objects."""
+        """Layers of the shown image: overlays, presentation graphics, report regions, SEGs etc."""
         made = (self._overlays(), self._graphics(), self._regions())
         own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
@@ -203,7 +203,7 @@ class Layers:
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Set the objects that may draw on the image that will be shown next.
+        """Set the objects, e.g. segmentations, that have shapes for the image to be shown next.
 
         Until `show_on` is called, the previous image stays on the canvas with its shapes.
         """
@@ -215,7 +215,7 @@ class Layers:
         self.changed.emit()
 
     def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
-        """Set the image, frame index (from 0) and decoded frame that the canvas shows, or None."""
+        """Set the image, frame (index from 0, and pixels) that the canvas shows; None for none."""
         if instance is None or frame is None:
             self._target, self._frame = None, None
         else:
@@ -224,7 +224,7 @@ class Layers:
         self.changed.emit()
 
     def set_presentation(self, state: PresentationState | None) -> None:
-        """Set the applied presentation state, whose graphics are shown as a layer, or None."""
+        """Set the applied presentation state, whose graphics become a layer; None for no state."""
         if state is not self._state:
             self._state = state
             self.changed.emit()

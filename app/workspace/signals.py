@@ -1,4 +1,4 @@
-"""A signal for models that do not depend on a GUI toolkit."""
+"""Signals, i.e. lists of callbacks, for classes that do not depend on a GUI toolkit."""
 
 from __future__ import annotations
 

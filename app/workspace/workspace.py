@@ -264,14 +264,14 @@ class Workspace:
         return self.viewport.acquired
 
     def scale_source(self, instance: Instance) -> Series | Instance:
-        """Return the images that share an instance's grey scale: its series, or it alone."""
+        """Return the images windowed in the same way as an instance: its series, or it alone."""
         instance = self._acquired_of(instance)
         if has_own_scale(instance):
             return instance
         return self.studies.series_of(instance) or instance
 
     def scale_key(self, instance: Instance) -> ScaleKey:
-        """Return the key of `scale_source`, which stays the same while a scan adds images."""
+        """Return a key for the images from `scale_source`; it stays when a scan adds images."""
         source = self.scale_source(instance)
         if isinstance(source, Instance):
             return str(source.path), f"{source.sop_instance_uid}/{source.part}"
@@ -395,7 +395,7 @@ class Workspace:
 
     @property
     def marked(self) -> bool:
-        """Whether the shown frame has visible marks by the user that are not "outside" points."""
+        """Whether the user has marked an object on the frame; points outside it do not count."""
         return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
@@ -410,7 +410,7 @@ class Workspace:
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
     ) -> None:
-        """Add the findings from a tool call, and open its pictures in panes."""
+        """Add a tool call's findings, and open its pictures (artifacts to be shown) in panes."""
         self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":

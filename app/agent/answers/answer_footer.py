@@ -29,7 +29,7 @@ Notes = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RelevantResults:
-    """The results that an answer may be based on.
+    """The results that an answer may be based on, with the images that they may be about.
 
     Attributes:
         results: The results, in the order in which they arrived.
@@ -67,11 +67,11 @@ def relevant_results(
     *,
     by_rules: bool,
 ) -> RelevantResults:
-    """Return the results that an answer may be based on.
+    """Return the results in `record` that an answer to the question `intent` may be based on.
 
-    `cited` are the numbers of the results that the answer cites. An answer by rules (`by_rules`) is
-    based on these and on this run's results; a model's may also be based on earlier ones about the
-    same images. `history` shows which pictures the model received.
+    These are the results that the answer cites (`cited`, their numbers), those of this run, and all
+    on the same images as these; if a model wrote it (not `by_rules`), also those on the images that
+    the question is about. `history` shows which pictures the model received.
     """
     notes = intent.scene.images
     unclear = bool(intent.unclear_image) or intent.may_concern_other_images
@@ -111,7 +111,7 @@ ADVICE = "These results were not averaged: look at the image yourself."
 
 
 def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions between the given results; "" if there are none."""
+    """Return a paragraph on contradictions among the results, by the packs' `plans`; "" if none."""
     results = concerned.results
     given = [call_result_of(item) for item in results]
     lines = [
@@ -159,7 +159,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans, answer: str = "") -> str:
-    """Return a paragraph of warnings about the images of these results; "" if there are none.
+    """Return a paragraph of warnings about the images of the results in `concerned`; "" if none.
 
     A tool's warning that is already part of the text `answer` is not repeated.
     """
@@ -229,7 +229,7 @@ def answer_footer(
 ) -> str:
     """Return the paragraphs that follow an answer; "" for none.
 
-    They name models that needed tools lack, contradictions between results, and warnings.
+    They name missing models, contradictions between results, and warnings about the images.
     """
     concerned = relevant_results(
         director.record,

@@ -1,4 +1,4 @@
-"""Marks in a model's answer at figures and statements that no result of the conversation supports.
+"""Marks figures and statements of a model's answer that no result in the conversation supports.
 
 Only what code can compare is marked: figures with their units, subjects that the cited tool cannot
 show, judgements where the tool itself gave none, results of another image, and actions that the
@@ -108,7 +108,7 @@ class Figure:
 
 
 class Claims:
-    """Marks what a model wrote in one run but no result of the conversation supports.
+    """Marks figures and statements in a model's texts that no result of the conversation supports.
 
     Args:
         director: The run's director, with the intent and the finished calls.
@@ -129,10 +129,10 @@ class Claims:
         self._said: dict[int, set[str]] = {}
 
     def answer(self, text: str) -> str:
-        """Return a final answer with a mark after each figure and statement that nothing supports.
+        """Return a final answer, marked like other texts (see `marked`), but more strictly.
 
-        An answer about an image on which no tool has run gets at least one mark. Use `marked` for
-        the model's other texts.
+        If the question is about an open image and the conversation has no result at all, the answer
+        gets at least one mark.
         """
         asked = self._director.intent
         told = self.marked(text)
@@ -142,7 +142,7 @@ class Claims:
         return told
 
     def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after each figure and statement without support."""
+        """Return a text with "[check: WHY]" after each figure or statement no result supports."""
         text = unmarked(text)
         plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
         plain = _blanked(plain, citations(text, self._results))

@@ -37,7 +37,7 @@ class Checked:
 
     Attributes:
         text: The answer, with a mark after each cited number that belongs to no result.
-        closing: Text to add at the end of the answer; "" for none.
+        closing: Text to add after the answer, such as a note on unknown numbers; "" for none.
         cited: Numbers of the results that the run's texts cite, in ascending order.
         unknown: Cited numbers that belong to no result.
     """
@@ -72,7 +72,7 @@ class Evidence:
         """Check the citations in an answer, and return the answer with its closing text.
 
         `before` are the model's other texts in this run, which are checked but not changed.
-        `behind` is called with the cited numbers and returns text to add at the answer's end.
+        `behind` is called with all cited numbers; its text becomes part of the closing text.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
@@ -111,10 +111,10 @@ class Evidence:
 
 
 def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", but not those in code.
+    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", except in Markdown code.
 
-    `known` are the numbers of existing results: a list of more than three numbers is a citation
-    only if it contains one of these.
+    `known` are the numbers of existing results. A list of more than three numbers is a citation
+    only if at least one of them is known.
     """
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:
@@ -135,12 +135,12 @@ def texts_beside_calls(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each number in a citation, with the ": no such result" after it, if any."""
+    """Yield a match for each number in a citation; a ": no such result" after it is included."""
     return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
-    """Return a line with "[number]" before its final full stop or colon; unchanged for 0."""
+    """Return a line with "[number]" before its final full stop or colon; if 0, unchanged."""
     if not number:
         return line
     mark = f"[{number}]"

@@ -62,8 +62,8 @@ def write_summary(
 ) -> str:
     """Return the answer of the offline planner: direct answers first, then the other results.
 
-    `notes` are remarks on the plan, `topics` the names of the `QuestionKind`s of the question, and
-    `targets` the names of the packs' targets (objects, such as the heart) that it is about.
+    `notes` are remarks on the plan, `topics` the names of the question's kinds, and `targets` the
+    objects (such as the heart) that the question is about.
     """
     ran = frozenset(message.tool for message in results if message.ok)
     if "warnings" in topics and not skipped:
@@ -243,9 +243,10 @@ def render_result(message: Message, plans: Plans) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the direct answers that a result gives, one per line; `targets` as in `write_summary`.
+    """Return the lines in which a tool's result directly answers the question.
 
-    The list is empty if `wording` has no function `answer`, or if that function failed.
+    `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
+    objects that the question is about.
     """
     if wording.answer is None:
         return []
@@ -258,7 +259,7 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
 
 
 def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return the sentences in one line; those with `cites` set cite the result number `number_`."""
+    """Return sentences joined to one line; those with `Sentence.cites` cite result `number_`."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 

@@ -297,8 +297,8 @@ class ContextWindow:
         """Return a request that fits the model's context.
 
         The redactor removes identifiers before anything is cut, so that no part of a name remains;
-        None for a local model, which receives everything. `pictures` says which pictures may be
-        sent: True for all, False for none.
+        None for a local model, which receives everything. `pictures` returns whether a picture may
+        be sent; True allows all, False none.
 
         Raises:
             ModelFailed: Not even the question and the latest results fit.

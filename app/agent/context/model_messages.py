@@ -61,7 +61,7 @@ _MOST = 40  # lines
 
 
 def planning_text(plans: Plans, tools: Collection[str], kinds: Collection[str] = ()) -> str:
-    """Return the planning section of the system prompt; "" if the packs' plans have nothing for it.
+    """Return the planning section of the system prompt; "" if `plans` have nothing to say.
 
     Only the tools in `tools`, those offered to the model, are mentioned. If `kinds` is not empty,
     only these kinds of question (names of `QuestionKind`s) are mentioned.
@@ -143,7 +143,7 @@ def system_prompt() -> str:
 
 
 def marked_result(message: Message) -> Message:
-    """Return a tool message marked as data, with its citation number and Sightline's advice."""
+    """Return a tool message with its text in <data> marks, then its citation number and advice."""
     advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
     parts = (as_data(message.text), number_line(message), advice)
     text = "\n".join(part for part in parts if part)
@@ -155,9 +155,9 @@ def marked(
 ) -> Iterator[tuple[Message, bool]]:
     """Yield the history's messages as a model receives them, each with a flag: (message, is_note).
 
-    The flag is True for a note about the open images, inserted before a question if they have
-    changed. Every tool message is passed through `result`, which marks it as data. A call without
-    a result (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
+    is_note is True for notes on the open images, inserted before a question if these have changed.
+    Every tool message is passed through `result`, which marks it as data. A call without a result
+    (after a crash or a cancel) is given one, as endpoints refuse a transcript without it.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -226,7 +226,7 @@ def as_data(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text without invisible characters, in Unicode form NFKC (no wide letters)."""
+    """Return a text without invisible characters, in Unicode form NFKC (no full-width letters)."""
     return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
@@ -241,7 +241,7 @@ def _harmless(text: str) -> str:
 def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
     """Return the note about open images: the current one's `image_path`, then a line per image.
 
-    Only the first `most` images (None: all) have a line; the others are counted.
+    Only the first `most` images (None: all) have a line; a last line says how many more there are.
     """
     current = notes[0]
     lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
@@ -255,8 +255,8 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
 def result_ids(history: Sequence[Message]) -> dict[str, str]:
     """Return {id: short id} for all calls; a model can easily copy the short id.
 
-    It is the number by which the result is cited. A call without such a number is "call-1",
-    "call-2", ... in the order of the calls. The ids stay the same while the thread grows.
+    The short id is the number by which the call's result is cited or, without one, "call-N" for the
+    Nth call of the conversation. The ids stay the same while the thread grows.
     """
     numbers = {item.call_id: item.evidence for item in history if item.evidence}
     calls = (call.id for message in history for call in message.tool_calls)

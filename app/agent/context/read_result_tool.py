@@ -46,7 +46,7 @@ class ReadInput(BaseModel):
 
 
 class ReadOutput(BaseModel):
-    """A page of a result; `value` holds it, nested under the keys that lead to it.
+    """A page of a result; `value` holds it, nested under the keys that lead to `part`.
 
     `total` is the number of items or characters in `part`; None for a number, and for an object
     that fits on the page. `next_offset` is None after the last page.

@@ -181,10 +181,10 @@ def joined(path: str, key: str | int) -> str:
 def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") -> Any:
     """Return a result, or a part of one, shortened to at most `limit` tokens.
 
-    Lists are cut to their first 20 items, at any depth, regardless of size. If that is not enough,
-    long texts are cut to their beginning and end; if that is still not enough, the JSON text itself
-    is cut in this way. `count` returns the number of tokens in a text, `ref` is the id by which
-    `read_result` finds the whole result ("3"), and `path` the position of `value` in it.
+    All lists in it, even in a short result, are cut to 20 items. If that is not enough, long texts
+    in it are cut to their beginning and end; if even that is not enough, so is the JSON text as a
+    whole. `count` returns the number of tokens in a text, `ref` is the id by which `read_result`
+    finds the whole result ("3"), and `path` the position of `value` in it.
     """
 
     def hint(keys: Keys, offset: int = 0) -> str:
@@ -217,13 +217,13 @@ def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
 
 
 def one_line(text: str, limit: int = _LINE_CHARS) -> str:
-    """Return the text in one line of at most `limit` characters."""
+    """Return a text in one line of at most `limit` characters; a longer one is cut ("…")."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
 def between_words(text: str, at: int, *, forward: bool = False) -> int:
-    """Return an index near `at` that lies between two words, or `at` itself if none is near.
+    """Return an index between two words at most 63 characters from `at`; `at` if there is none.
 
     A name or a date that is cut in half would not be recognised when identifiers are removed. The
     search goes back from `at`, or onwards if `forward`.

@@ -3,8 +3,8 @@
     the model's calls -> `turn` -> calls to make now -> `judge_result` -> `follow_ups` -> ...
     the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
-The same rules apply whether a model or the offline planner plans. If the packs have no rules,
-all calls and answers pass unchanged.
+These are methods of `Director`. The same rules apply whether a model or the offline planner plans.
+If the packs have no rules, all calls and answers pass unchanged.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Remove the next calls from `waiting`; return them, to be made now, perhaps in parallel.
+        """Take from `waiting` the calls to make next, perhaps in parallel, and return them.
 
         The packs' rules may change or refuse these calls (see `order`), or insert others first.
         """
@@ -156,7 +156,7 @@ class Director:
         return turn
 
     def order(self, call: ToolCall) -> CallOrder:
-        """Return the instructions for a call that `turn` returned."""
+        """Return how to make a call that `turn` returned, or the outcome of a refused call."""
         return self._orders.get(call.id, PLAIN)
 
     def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
@@ -254,7 +254,7 @@ class Director:
     def planned_results(self) -> list[Message]:
         """Return the results of this run, without those of calls that rules inserted.
 
-        Calls that rules repeated with a corrected name are included.
+        Calls that rules repeated with a corrected argument (`adapted_retry`) are included.
         """
         return [
             item

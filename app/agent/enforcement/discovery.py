@@ -1,8 +1,9 @@
 """Discovery of existing names (modalities, field values) after a call unexpectedly found nothing.
 
-`listing_call` makes the call that lists what exists; `adapted_retry` makes the only retry, with the
-argument set to the nearest existing name. If no name is near, nothing is guessed: the answer then
-says what exists. These functions are pure; whether a call may run is decided by the policy.
+`listing_call` returns a call that lists the existing names; `adapted_retry` returns the only retry,
+with an argument set to the nearest of these names. If no name is near, nothing is guessed: the
+answer then says what exists. These functions are pure; whether a call may run is decided by the
+policy.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class AdaptedRetry:
     """The only retry of a call that found nothing, or the reason why there is none.
 
     Attributes:
-        call: The same call with the argument set to an existing name; None if no name is near.
+        call: The same call with one argument set to the nearest existing name; None for no retry.
         why: What was changed, or what exists instead, for the plan and the answer.
     """
 
@@ -62,7 +63,8 @@ def listing_call(
 ) -> ToolCall | None:
     """Return a call that lists existing names (such as field values), as `call` found nothing.
 
-    None if the question expects no data, the result was not empty, or no such call can be made.
+    `rule` names the listing tool, `message` is the result of `call`. None if the question expects
+    no data, `message` is not empty, or that tool cannot be called.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -79,9 +81,9 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return the retry of `call` with the nearest existing name, or the reason why there is none.
+    """Return `call` with an argument set to the nearest existing name, or why it is not repeated.
 
-    `found` is the result of the call made by `listing_call`.
+    `rule` says which argument; `found` is the result of the call made by `listing_call`.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
@@ -118,9 +120,9 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
     """Return the existing names that `wanted` may mean: one, several equally near, or none.
 
     These are the names that differ only in case, accents and punctuation; if there are none, the
-    names that contain all words of `wanted`, or whose words `wanted` contains; if there are none,
-    the names in which a letter or two differ. A name with different digits is a different name
-    ("T1", "T2"), and so is one with a negating prefix ("asymmetric").
+    names that contain all words of `wanted`, or all of whose words are in `wanted`; if there are
+    none, the names in which a letter or two differ. A name with different digits is a different
+    name ("T1", "T2"), and so is one with a negating prefix ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:

@@ -2,7 +2,7 @@
 
     left out by the question, excluded by its pack, unsuitable for the image: the call is refused
     low priority: a better tool runs in its place
-    mandatory successor, dependency: another tool runs first
+    required by an earlier call as its successor, or by this call: that tool runs first
 
 Decisions are based on the packs' data, the user's question and the calls that really ran; never on
 what a model says about itself, nor on the text of a result.
@@ -182,7 +182,7 @@ class Enforcer:
                     yield rule, self._record.latest(rule.after, cause.images) or cause
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """Return the packs' rules that recommend, but do not require, another tool after `tool`."""
+        """Return the packs' rules that recommend (not require) another tool after `tool`."""
         return tuple(
             rule
             for rule in self._plans.successors(tool, self._intent.kinds)

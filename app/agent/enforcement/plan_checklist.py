@@ -45,7 +45,7 @@ class CallOrigin:
     """The origin of a call, shown with its step.
 
     Attributes:
-        by: Who made the call: "model", "rules" (without a model) or "enforced" (a pack's rule).
+        by: Who made the call: "model", "rules" (the planner) or "enforced" (overriding rules).
         why: The reason, for the plan.
     """
 
@@ -134,11 +134,13 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started. Pending steps before the call's own step are skipped.
+        """Mark a call with the origin `made` as started.
+
+        Pending tool steps before its own become skipped, unless a rule forced the call.
 
         Returns:
             A key for the step that the call belongs to: the call's own step, or else the step in
-            progress; "" if there is neither.
+                progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -215,7 +217,7 @@ class PlanState:
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """Return the titles of the open steps that a tool's step waits for in the model's plan."""
+        """Return the titles of the open steps that the model's plan puts before a tool's step."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
@@ -348,7 +350,7 @@ def check_plan(
     """Return the plan, corrected wherever there is only one way to correct it.
 
     Tools that a step's tool requires are not added as steps: the enforcer runs them before that
-    tool. `ran` are the tools that have already given a result.
+    tool. `tools` are the existing tools, `ran` those that have given a result.
 
     Raises:
         ToolRetry: A step names an unknown tool or waits for a step that does not exist, or steps

@@ -52,7 +52,7 @@ class GoalVerdict:
 
 
 def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
-    """Return the verdict on a call with the result `message`, given what the question asks for."""
+    """Return the verdict on a call, by its result `message`, its tool's `rule` and the question."""
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
@@ -88,9 +88,9 @@ def judge_goal(
     """Return the verdict on whether the run answers the question.
 
     `open_steps` are the plan's steps that have not run; `tools` are the available tools, None for
-    any. `earlier` are results from before this run about the same image: they count, but need not
-    be followed by other tools. `barred` returns why a tool cannot run on any open image, or "" if
-    it can; a barred tool is named in `GoalVerdict.why`, but is not `missing`.
+    any. `earlier` are results from before this run about the same image: they count, but the tools
+    that packs require after them need not run. `barred` returns why a tool cannot run on any open
+    image, or "" if it can; a barred tool is named in `GoalVerdict.why`, but is not `missing`.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
@@ -278,11 +278,11 @@ class Goal:
         return verdict
 
     def found(self, results: Sequence[Message]) -> bool:
-        """Return whether any call gave a result, in this run or earlier on the same image."""
+        """Return whether a call gave a result: in `results`, or earlier on the current image."""
         return any(item.ok for item in results) or any(self._record.earlier())
 
     def tried(self, tool: str, results: Sequence[Message]) -> bool:
-        """Return whether a tool ran on an image that the question is about, with any outcome."""
+        """Return whether, by `results`, a tool ran or failed on an image of the question."""
         return any(message.tool == tool and self._meant(message) for message in results)
 
     def _barred(self, tool: str, needed: Intent) -> str:

@@ -2,8 +2,8 @@
 
 The accumulator of the package `openai` (`ChatCompletionStreamState`) was tried: it joins two calls
 that a server gives the same index into one, repeats names and ids that come with each piece, and
-fails on a call without an index. It and the package
-`anthropic` also parse half a call at a length limit.
+fails on a call without an index. That one and the package `anthropic` also parse a call that a
+length limit cut off.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CallParts:
     def finished(self, complete: bool) -> Call:
         """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
 
-        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
+        Missing closing brackets are added if the answer is `complete`, not if a limit cut it off.
         """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:

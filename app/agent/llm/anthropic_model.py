@@ -1,4 +1,4 @@
-"""Models behind Anthropic's API, by its own package, an optional extra of this program."""
+"""Models behind Anthropic's API, accessed with its package, an optional extra of this program."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ class _MessagesAssembly(Assembly):
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
     """Return the transcript, without its system message, as the Messages API expects it.
 
-    Tool results become parts of user messages; consecutive messages of one role are joined. Unless
-    the model accepts `images`, a note replaces each picture.
+    Tool results become parts of user messages; consecutive messages of the same role are joined.
+    Unless the model accepts `images`, a note replaces each picture.
     """
     wire: list[dict[str, Any]] = []
     for message in messages:

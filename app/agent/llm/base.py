@@ -143,7 +143,7 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 
 
 def set_resend_check(check: Callable[[], None]) -> None:
-    """Set a check that runs before a model repeats its request within one stream.
+    """Set a check that runs before a model sends a request again within one call of `stream`.
 
     `check` is called in the task that is streaming; an error raised by `check` ends the stream.
     """

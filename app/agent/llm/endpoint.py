@@ -60,7 +60,7 @@ T = TypeVar("T")
 async def bounded_stream(
     source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
 ) -> AsyncGenerator[T | Note]:
-    """Yield the items of `source`, after a Note if the first is slow to come; then close `source`.
+    """Yield the items of `source`, with a Note first if the first item is slow; close `source`.
 
     Raises:
         ModelFailed: `source` is silent for longer than `bounds` allow, or does not end in time.
@@ -114,7 +114,7 @@ async def _cancel(task: asyncio.Future[Any]) -> None:
 
 
 def load(package: str) -> tuple[Any, Any]:
-    """Import a provider's package, which takes about a second; return it and `llm.transport`."""
+    """Import a provider's package and `llm.transport`, which makes HTTP clients; return both."""
     with _loading, _no_collection():
         # The transport goes first: it keeps the packages from logging requests.
         transport = importlib.import_module("app.agent.llm.transport")

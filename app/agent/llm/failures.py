@@ -300,7 +300,7 @@ def server_text(body: Any) -> str:
     """Return the message in an error's body, however the server wraps it; "" if there is none.
 
     The body may be the message itself, unless it is HTML. Otherwise the message is looked for under
-    "message", "error" (a text at Ollama, else an object), "detail" (FastAPI, also a list), "msg".
+    "message", "error" (a text or an object), "detail" (FastAPI, also a list), "msg".
     """
     if isinstance(body, str):
         return "" if body.lstrip().startswith("<") else body
@@ -313,6 +313,6 @@ def server_text(body: Any) -> str:
 
 
 def quoted(text: str, at: Endpoint) -> str:
-    """Return ": TEXT", a server's message in one short line without the API key; "" if empty."""
+    """Return ": " and a server's message in one short line without the API key; "" if empty."""
     line = " ".join(at.without_secret(text).split())
     return f": {line[:_TEXT_LIMIT]}" if line else ""

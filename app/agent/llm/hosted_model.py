@@ -1,4 +1,4 @@
-"""The common part of all models behind an endpoint: package, stream and failures.
+"""What all models behind an endpoint share: loading a package, streaming, and handling errors.
 
 A subclass for each protocol writes the requests and reads the pieces of an answer.
 """

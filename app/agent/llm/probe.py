@@ -97,10 +97,10 @@ Ask = Callable[[ToolForm, Sequence[Message]], AsyncGenerator[ModelEvent]]
 
 
 async def form_of_calls(ask: Ask, *, native_only: bool = False) -> ToolForm:
-    """Return the form of tool calls, native or by schema, that a model follows better.
+    """Return the form, native or by schema, in which a model makes more of the requested calls.
 
-    The model is asked for three calls, one after another; "auto" means that it made none. If
-    `native_only`, a single native call is tried.
+    `ask` has the model answer with calls in a given form. Three calls are requested, one after
+    another; "auto" means that it made none. If `native_only`, one native call is requested.
     """
     native = await _calls_in_order(ask, "native", _VALUES[:1] if native_only else _VALUES)
     if native == len(_VALUES) or native_only:

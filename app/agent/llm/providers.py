@@ -1,7 +1,7 @@
 """Construction of the language model named in the settings, with the table of all kinds of model.
 
-To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
-function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.
+To add a kind, write a class with `name`, `remote_host`, `info` and `stream` (`base.LanguageModel`)
+and a function that builds it; list this in `_BUILDERS` and the kind in `app.settings.Kind`.
 """
 
 from __future__ import annotations

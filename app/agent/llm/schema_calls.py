@@ -1,4 +1,4 @@
-"""Tool calls as JSON that keeps to a schema, for endpoints without reliable tool calling.
+"""Tool calls as JSON that conforms to a schema, for endpoints without reliable tool calling.
 
 The endpoint is asked for an answer that fits a JSON schema: either one call,
 `{"tool": NAME, "arguments": {...}}`, or `{"answer": TEXT}`. llama.cpp, vLLM, LM Studio and Ollama
@@ -53,7 +53,7 @@ _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return a text that tells a model which tools there are, and how to call them in `form`."""
+    """Return a text on the tools and on how to call them, in the form "json_schema" or "text"."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -80,7 +80,7 @@ def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON schema in keywords that every server knows, with references resolved.
 
     The result accepts everything that `schema` accepts, and possibly more: arguments are validated
-    later. Below 12 levels, e.g. in a schema that refers to itself, any value is accepted.
+    later. Deeper than 12 levels, e.g. in a schema that refers to itself, any value is accepted.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 
@@ -170,8 +170,8 @@ def _without_null(part: Any) -> Any:
 class SchemaReader:
     """Reads one streamed answer that should have the form of `response_format`: a call or a text.
 
-    The text is passed on while it arrives. An endpoint that ignores the schema sends plain text,
-    perhaps with calls in it; that is read by `TextCalls`, which explains `quoted`.
+    The text is passed on while it arrives. If the endpoint ignores the schema and sends plain text,
+    `TextCalls` finds calls in it; `quoted` is the data that the model may quote.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -197,7 +197,7 @@ class SchemaReader:
     def end(self, complete: bool) -> list[ModelEvent]:
         """Return the remaining text, or the call if the answer is a call.
 
-        If not `complete`, the answer was cut off at its length limit, and no brackets are added.
+        A call's missing closing brackets are added if the answer is `complete`, not cut off.
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
@@ -260,8 +260,8 @@ def _unescaped(part: str) -> str:
 def as_plain(messages: Sequence[Message], form: Form = "json_schema") -> list[Message]:
     """Return the transcript for a model whose chat format has no role for tools.
 
-    Calls become text in the given `form`, results become user messages marked as data. Consecutive
-    user messages are joined, since many chat templates insist that roles alternate.
+    Calls become text in the `form` of `instruction`, results become user messages marked as data.
+    Consecutive user messages are joined, since many chat templates insist that roles alternate.
     """
     plain: list[Message] = []
     for message in messages:

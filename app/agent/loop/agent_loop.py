@@ -3,9 +3,9 @@
     question -> interpret -> process -> execute -> process -> ... -> answer
 
 A run keeps these promises. Every event is on disk before anybody sees it, except streamed text,
-which follows. Exactly one terminal event ends the run. The transcript is valid wherever it is cut.
-At a limit, the run ends with what was found so far. `model_turn` is `process`, `tool_calls` is
-`execute`; `offline_model` does without a language model.
+which follows. Exactly one terminal event ends the run. The transcript is valid wherever the run
+ends. At a limit, the run ends with what was found so far. `process` is in the module `model_turn`,
+`execute` in `tool_calls`; `offline_model` answers without a language model.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Audited:
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
         """Return a function that records one event of this run in the audit log, and never raises.
 
-        It returns the reason why the log is incomplete, for the user, or "" if the log is complete.
+        The function returns, for the user, why the log is incomplete, or "" if it is complete.
         """
         return _Told(self, request)
 

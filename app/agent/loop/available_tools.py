@@ -1,8 +1,8 @@
 """The tools that a run offers its model: those that a question may need, and the loop's own.
 
 On a CPU, a model reads only some dozens of tokens a second, and a small model easily picks a wrong
-tool from a long list. So it is offered, with short schemas, only the tools that rules find for the
-question; all tools if rules do not understand it. It can still call any other tool by its name.
+tool from a long list. So a model is offered, with short schemas, only the tools that rules find for
+the question; all tools if rules find none. It can still call any other tool by its name.
 
 A tool whose model is not installed is not offered: a model running on a CPU would spend seconds
 reading its description, and a call could only fail. The language model is only told the tool's
@@ -88,8 +88,7 @@ _TEXT = (
 class AvailableTools:
     """The tools of a run, without those for which `lacks` says that a model or package is missing.
 
-    Tools in `named`, which the question names, are kept in any case, because the error of such a
-    tool explains more.
+    Tools in `named`, which the question names, are kept, since their error says what is missing.
     """
 
     def __init__(
@@ -128,8 +127,8 @@ ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
 def related_tools(intent: Intent) -> frozenset[str]:
     """Return the tools that a question may need, as found by rules; none if rules find no tool.
 
-    They are the tools that answer it or work on an object that it names, the tools that these need,
-    that follow them or can replace them, and all tools for which no pack declares words.
+    They are the tools that answer it or work on an object in it, and all that no pack lists for a
+    kind of question, with the tools that these require, that follow them or can replace them.
     """
     plans, plan = intent.scene.plans, intent.plan
     steps = plan.steps if isinstance(plan, ToolPlan) else ()
@@ -157,8 +156,8 @@ def related_tools(intent: Intent) -> frozenset[str]:
 def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
     """Return short schemas of the tools to offer to the model for a question.
 
-    These are its `related_tools`, or all tools if there are none. Others are added while they fit a
-    limit of tokens, unless the question names its tools. `update_plan` is offered only if rules
+    These are its `related_tools`, or all tools if there are none. If the question names no tool,
+    others are added as long as they fit a limit of tokens. `update_plan` is offered only if rules
     find no related tools.
     """
     short = [replace(item, parameters=brief(item.parameters)) for item in schemas]

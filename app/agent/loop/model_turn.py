@@ -126,9 +126,9 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Tell the model in the next request why its answer `text` is not accepted, and what to do.
+        """Tell the model in the next request, by `why`, that its answer `text` is not accepted.
 
-        `why` says both, in fixed words and names. Nothing of this is stored in the conversation.
+        `why` gives the reason and what to do. Nothing of this is stored in the conversation.
         """
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})

@@ -31,7 +31,7 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 class OfflineModel:
     """Takes the place of a language model: follows a plan made by rules, one tool call at a time.
 
-    Each call can thus use the results of earlier ones. `following` returns an instance for one run.
+    Each call can thus use the results of earlier ones. `following` makes an instance for a run.
     """
 
     name = "offline"
@@ -143,10 +143,10 @@ def next_action(
 ) -> Step | Finished | None:
     """Return the next call that rules make, or `Finished`; None if a model has to decide.
 
-    The call has literal arguments. `results` are those of this question's calls so far, in the
-    order in which they ended. If `certain`, a model also has to decide if the question is not fully
-    understood (`Intent.certain`), or if a step failed or cannot run. Otherwise, a step that cannot
-    run is skipped.
+    In the call, earlier outputs are filled in. `results` are those of this question's calls so far,
+    in the order in which they ended. With `certain`, a model also has to decide if the question is
+    not fully understood (`Intent.certain`), or if a step failed or cannot run. Without it, a step
+    that cannot run is skipped.
     """
     plan, scene = intent.plan, intent.scene
     if not isinstance(plan, ToolPlan) or not plan.steps:
@@ -222,7 +222,7 @@ class RuleAnswers:
         return None
 
     async def stand_in(self, said: str) -> str | Stop | None:
-        """Make the remaining calls of the rules' plan, as a model wrote `said` but made no calls.
+        """Make the remaining calls of the rules' plan, since a model only wrote the text `said`.
 
         Return the answer, or the limit that was reached; None if no call was left to make.
         """

@@ -67,7 +67,7 @@ class ImageConfirmations:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return a function with which a tool call, in its own thread, asks the user.
+        """Return a function by which a tool, in its own thread, asks about an unsuitable image.
 
         `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
         """

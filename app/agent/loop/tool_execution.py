@@ -163,8 +163,8 @@ async def run_tool(
     """Run a tool with a time limit, and turn any result or error into an outcome.
 
     `context.cancel` is set when the time is up, so that the abandoned work stops. `keep` converts a
-    result to `Outcome.kept`, in the tool's thread, because it may write pictures. `waited` measures
-    the time spent waiting for the user, which does not count towards the limit.
+    result to `Outcome.kept`; it is called in the tool's thread, as it may write pictures. `waited`
+    measures the time spent waiting for the user, which does not count towards the limit.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s

@@ -46,7 +46,7 @@ class Transcript:
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
-        """End the messages early: call `end_calls`, and add `partial`, marked as interrupted."""
+        """Call `end_calls`, then add the unfinished answer `partial`, marked as interrupted."""
         self.end_calls(why)
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"

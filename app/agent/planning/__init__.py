@@ -1,7 +1,7 @@
 """Rules that interpret a question and plan the tool calls that answer it.
 
-`Planner.interpret(question, scene)` is the only entry point: it reads a question once and returns
-an `Intent` with its `ToolPlan`. Other packages import from here, not from the modules of this one.
+`Planner.interpret(question, scene)` is the only entry point: it returns an `Intent`, which contains
+the plan of tool calls. Other packages import from here, not from the modules of this one.
 """
 
 from app.agent.planning.plan import (

@@ -1,4 +1,4 @@
-"""Values of arguments in a question, found by the packs' words: "collarbone", "window 40/400"."""
+"""Finds values of arguments in a question by the packs' words: "collarbone", "window 40/400"."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return the values that the question gives for a tool's arguments, by argument name.
+    """Return the values that a question (`tokens`) gives for a tool's arguments, by argument name.
 
-    The values are in the order of the question; those that `denied` excludes are left out.
+    They are found by the words in `rule`, in the order of the question, without those in `denied`.
     """
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):
@@ -67,7 +67,7 @@ def find_values(
 def usual_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return a tool's default values by argument, without those that the question leaves out.
+    """Return a tool's default values (`rule.usual`) by argument, less those that are excluded.
 
     "All but the heart" leaves out the heart. If no value of an argument would remain, all its
     defaults are returned.
@@ -83,7 +83,7 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Return `values` as the argument schema `field` requires: all in a list, or the first alone.
+    """Return `values` in the form required by an argument's schema, `field`: a list, or the first.
 
     If the schema requires a number, the first value is converted to float.
     """
@@ -96,8 +96,8 @@ def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
 def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
     """Return the numbers that a question gives for a tool's arguments, by argument name.
 
-    A number follows a word that the pack declares: "window 40/400", "center 40". In `blank`, the
-    contents of quoted strings are blanked. Arguments that the tool's schema lacks are skipped.
+    A number follows a word that `rule` declares: "window 40/400", "center 40". `blank` is the
+    question with quoted contents blanked. Arguments that `schema` lacks are skipped.
     """
     known = schema.parameters.get("properties", {})
     found: dict[str, float] = {}
@@ -117,7 +117,7 @@ def find_texts(
     """Return the texts that a question gives for a tool's arguments, by argument name.
 
     `text` is the question or a part of it, `blank` a copy of the same length with the contents of
-    quoted strings blanked, and `tokens` its words; () to find them in `blank`.
+    quoted strings blanked, and `tokens` its words; if (), they are found in `blank`.
     """
     found: dict[str, str] = {}
     for item in rule.texts:

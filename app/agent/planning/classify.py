@@ -1,4 +1,4 @@
-"""Interpretation of a question by the packs' words: its kinds, and the fewest tools for it."""
+"""Interprets a question by the words that packs declare: finds its kinds and the fewest tools."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reading:
     spans: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` that belongs to these kinds of question, or all if none does.
+        """Return the part of `text` that belongs to these kinds of question; if none, all of it.
 
         `text` is the question, or a copy of the same length with quoted contents blanked.
         """
@@ -69,7 +69,7 @@ class Reading:
     def denials_for(self, tool: str) -> list[Denial]:
         """Return the exclusions that affect a tool.
 
-        "Don't classify the lungs" does not affect a tool that outlines.
+        An exclusion of another tool's action does not: "don't classify" if this tool outlines.
         """
         found: list[Denial] = []
         for denial in self.denied:
@@ -117,10 +117,9 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words, and the corrections of misspelt ones by the word's index.
+    """Return a text's words, with spelling corrected, and {index of a word: its correction}.
 
-    Words are corrected to the packs' words in `book`. In `blank`, the contents of quoted strings
-    are blanked.
+    Words are corrected to those of the packs (`book`). In `blank`, quoted contents are blanked.
     """
     mended: dict[int, str] = {}
     done: list[Token] = []

@@ -1,4 +1,4 @@
-"""Finds filler words, reported speech, unanswerable subjects, and which words belong to a kind."""
+"""Finds filler words, reported speech, subjects without a tool, and the words of question kinds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches in textbook questions, errands and the like, which no tool answers."""
+    """Return the matches that only ask for general knowledge, everyday matters or viewer help."""
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
@@ -117,9 +117,9 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
 
 
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
-    """Return one line that says how to do in the viewer what a question asks for; "" if nothing.
+    """Return one line on how the user can do in the viewer what a question asks; "" if nothing.
 
-    If the question only asks for facts that `note`, on the current image, has, the line gives them.
+    If it asks only for facts about the current image that are in `note`, the line gives these.
     """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
@@ -179,7 +179,7 @@ def _asks_definition(
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     """Return the indices of words that state the patient's history: "known cardiomegaly".
 
-    These words provide context and do not ask for anything. `parts` are the question's parts.
+    These words provide context and do not ask for anything. `parts` divides the question.
     """
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {

@@ -1,4 +1,4 @@
-"""Choice of the open image that a question is about: the current one, a named one, or unclear.
+"""Finds the open image that a question is about: the current or a named one, if that is clear.
 
 Running a tool on the wrong image is worse than running none. So if a question is about several
 images, or about another image without naming it, no tool runs and the user is asked.
@@ -112,7 +112,7 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 
 
 def may_concern_another_image(text: str) -> bool:
-    """Return whether a normalised question might be about an image other than the current one."""
+    """Return whether a question (normalised) might be about an image other than the current one."""
     return _PERHAPS.search(masked(text)) is not None
 
 
@@ -144,7 +144,7 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return the scene with earlier results on other images marked as failed.
+    """Return `scene`, with earlier results on images other than those in `which` marked as failed.
 
     Planning ignores failed results.
     """
@@ -166,7 +166,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
 def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
     """Return `decision`, or a reply that asks which image is meant.
 
-    The reply is returned if a step would use the current image though the image is unclear.
+    The reply is returned if `which` is unclear or several images but a step takes the current one.
     """
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision

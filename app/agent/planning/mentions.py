@@ -92,7 +92,7 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
 def with_phrases(
     text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
 ) -> list[Mention]:
-    """Return `mentions` and the mentions of tools by one of their phrases, in text order."""
+    """Return `mentions` and those of tools by a phrase (`ToolSchema.phrases`), in text order."""
     spoken = [
         Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
         for name, tool in tools.items()
@@ -145,7 +145,7 @@ def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
 
 
 def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
-    """Return the mentions in groups that share what follows them: "a and b on that image"."""
+    """Return the mentions in groups joined by commas or "and": "a and b on that image"."""
     groups: list[list[Mention]] = []
     for mention in mentions:
         if groups and _JOINED.match(text[groups[-1][-1].end : mention.start]):

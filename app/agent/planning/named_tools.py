@@ -1,4 +1,4 @@
-"""Questions that name tools: "Run in this order: 1) ... 2) ...", "Run X with: key=value"."""
+"""Plans for questions that name tools: "Run in this order: 1) ... 2) ...", "Run X with: k=v"."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def plan_named_tools(
 ) -> ToolPlan | Reply | None:
     """Return the plan or reply for a question that names tools, or None if it names none to run.
 
-    `named` are the mentions by name. The steps in `before` answer the rest of the question, and run
-    first.
+    `named` are the mentions by name; those by a phrase are found here. The steps in `before` answer
+    the rest of the question, and run first.
     """
     blank = masked(question)
     mentions = with_phrases(blank, list(named), scene.tools)

@@ -1,9 +1,8 @@
 """Words that a question leaves out: "don't classify", "without a report", "ohne Segmentierung".
 
-A question about something that may be absent leaves nothing out: "is there no effusion?". So
-there are two strengths. A *strong* cue ("don't", "without", "skip") excludes whatever follows
-it; a *weak* one ("no", "not", "kein") only excludes a tool's action ("no report"), never a
-finding.
+A question about something that may be absent leaves nothing out ("is there no effusion?"), so there
+are cues of two strengths. A *strong* cue ("don't", "without", "skip") excludes whatever follows it;
+a *weak* one ("no", "not", "kein") only excludes a tool's action ("no report"), never a finding.
 """
 
 from __future__ import annotations

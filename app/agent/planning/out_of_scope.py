@@ -1,7 +1,7 @@
 """Questions that no tool answers: general knowledge, other people, the program, the viewer.
 
-`resources/words/out_of_scope.txt` has their words, in the notation that `vocabulary` explains. What
-only the user can do or see in the viewer has its words and answers in `viewer.toml` beside it.
+`resources/words/out_of_scope.txt` has their words, in the notation that `vocabulary` explains.
+`viewer.toml` beside it has words and answers for what only the user can do or see in the viewer.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def plan_plain_question(
 ) -> Decision:
     """Return the plan, reply or `NoRule` for a question in plain words.
 
-    In `question` the contents of quoted strings are blanked, in `text` they are not. Tools in
-    `excluded` are left out. `image` is the id of the image that the question is about, or "" for
+    `text` is the question, `question` the same with the contents of quoted strings blanked. Tools
+    in `excluded` are left out. `image` is the id of the image that the question is about, or "" for
     the current one. `reading` is the question as read before; None to read it here.
     """
     reading = reading or read_question(question, scene.plans, scene.tools)

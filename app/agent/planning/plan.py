@@ -44,7 +44,7 @@ class MissingValue:
 
 @dataclass(frozen=True, slots=True)
 class EarlierOutput:
-    """A source with a known value, `path`: usually a file that an earlier question's tools made."""
+    """A source whose value is known: `path`, usually of a file made for an earlier question."""
 
     path: Any
 
@@ -169,7 +169,7 @@ class Intent:
         only: Whether the question forbids all other tools ("only segment the lungs").
         in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
         absent: Tools that would answer the question but are not installed.
-        by_eye: The tools in `wanted` that a model does not need if it sees the picture.
+        by_eye: The tools in `wanted` that a model can do without if it sees the picture.
         subjects: The tools that work on what the question mentions ("nuclei"), excluded or not.
         targets: Names of the packs' targets (`PackPlan.targets`) that the question mentions.
         certain: Whether every word is understood, so that rules alone may answer the question.
@@ -245,7 +245,7 @@ def resolve(
 ) -> ReadyStep | BlockedStep:
     """Return a step's arguments with each source replaced by its value, or why the step cannot run.
 
-    `steps` is the whole plan; `results` are those of the steps that have run, by number from 1.
+    `steps` is the whole plan; `results` are the results so far, by the number of the step, from 1.
     """
     if step.skip:
         return BlockedStep(step.skip)

@@ -18,7 +18,7 @@ MAX_QUESTION = 5_000
 
 
 def normalised(question: str) -> str:
-    """Return the first `MAX_QUESTION` characters, with plain quotes and no invisible characters."""
+    """Return the first `MAX_QUESTION` characters, quotes made straight, invisible ones removed."""
     text = question[:MAX_QUESTION].replace("\r\n", "\n").replace("\r", "\n").translate(_QUOTES)
     return "".join(
         char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf")

@@ -29,7 +29,7 @@ def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
 
 
 def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str, int]]:
-    """Return up to eight of the nearest words as (word, distance); none is farther than `most`."""
+    """Return up to eight words within the distance `most`, as (word, distance), nearest first."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -60,7 +60,7 @@ class Speller:
     """Corrects misspelt words to words that the packs declare.
 
     `literals` are triples: a pack's word, whether letters may precede it, and whether they may
-    follow it. Of equally near words, those in `preferred` (entries of a single word) win.
+    follow it. Of equally near words, those in `preferred` win.
     """
 
     def __init__(

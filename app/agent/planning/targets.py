@@ -1,4 +1,4 @@
-"""The image a step works on, from words such as "the converted PNG" or "the same image"."""
+"""Finds the image that a step works on, from words such as "the converted PNG"."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None:
     """Return the source of the image or file that a text refers to, or None if it refers to none.
 
-    The most specific wording wins: "that same generated image" is the generated one.
+    The most specific wording wins: "that same generated image" is the one generated last.
     """
     of_step = _OF_STEP.search(text)
     if of_step:
@@ -97,7 +97,7 @@ def _picture_source(made: Match, text: str, steps: Sequence[Step], scene: Scene)
 def output_source(key: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the source of the value under an output key: the latest step that declares the key.
 
-    Without such a step, it is the latest step whose tool declares no key, or else the value from an
+    If none does, it is the latest step that declares no key at all, or else the value from an
     earlier question, or else `MissingValue`.
     """
     for known in (True, False):
@@ -115,7 +115,7 @@ def names_converted_picture(text: str) -> bool:
 
 
 def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
-    """Return the picture from the last step that converts or generates one, or None."""
+    """Return the source of the last picture that a step converts or generates, or None."""
     for number in range(len(steps), 0, -1):
         rule = scene.plans.rule(steps[number - 1].tool)
         if rule.makes and (rule.converts or makes_from_nothing(rule, scene)):
@@ -124,7 +124,7 @@ def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
 
 
 def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
-    """Return whether a tool generates a picture without taking an image."""
+    """Return whether the tool of `rule` makes a picture but, by its schema, takes no image."""
     schema = scene.tools.get(rule.tool)
     return bool(rule.makes) and (schema is None or not image_argument(schema))
 
@@ -132,8 +132,8 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     """Return the image that a tool works on if the user names none.
 
-    It is the output that the pack passes to the tool (`ToolRule.feeds`), else the converted or
-    generated image, else the open one.
+    A converting tool takes the current image. Others take the earlier output that their pack names
+    (`ToolRule.feeds`), else the latest converted or generated image, else the current one.
     """
     rule = scene.plans.rule(tool)
     if rule.converts:
@@ -150,9 +150,9 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the earlier output that an argument takes by `rule.feeds`, as a source, or None.
+    """Return the source of an argument by `rule.feeds`: an earlier output; None if there is none.
 
-    `earlier`: whether results of earlier questions in the conversation may be used as well.
+    `steps` are the steps before. If `earlier`, results of earlier questions are used as well.
     """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
@@ -175,9 +175,9 @@ def feeding_source(
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """Return the title of the picture passed to `argument`, as (argument for the title, title).
+    """Return (argument for the title, title) for the picture that `argument` takes.
 
-    None if the tool takes no title or the picture has no name.
+    The title is the packs' word for it. None if the tool takes no title, or there is no such word.
     """
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
@@ -199,7 +199,7 @@ def _output_key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
 def feed_arguments(
     schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
 ) -> dict[str, Any]:
-    """Return sources for arguments that are not in `arguments` but that earlier outputs provide."""
+    """Return the sources of those arguments missing in `arguments` that earlier outputs provide."""
     rule = scene.plans.rule(schema.name)
     known = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}
@@ -231,7 +231,7 @@ def unsuitable_reason(
 
 
 def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """Return the open image that `target` is, or was made from by a step in `before`; else None."""
+    """Return the open image that `target` is or was made from, by a step in `before`; else None."""
     if isinstance(target, Output) and target.fallback and target.step <= len(before):
         return shown_image(before[target.step - 1].target or OpenImage(), before)
     return target if isinstance(target, OpenImage) else None

@@ -26,9 +26,9 @@ def choose(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tools that suffice, in running order, and needed tools that are not installed.
 
-    `kinds` are the question's kinds, each with its matches; `about` are the matches of words
-    for what tools work on ("nuclei"). `tools` are the installed tools; the question excludes those
-    in `left_out` and names those in `named`.
+    `kinds` are the question's kinds, each with its matches; `about` are the matches of words for
+    what tools work on ("nuclei") in the question's `tokens`. `tools` are the installed tools; the
+    question excludes those in `left_out` and names those in `named`.
     """
     wanted: dict[str, None] = {}
     absent: dict[str, None] = {}
@@ -139,10 +139,10 @@ _DEPTH = 16
 def with_prerequisites(
     wanted: Sequence[str], intent: Intent, scene: Scene
 ) -> list[tuple[str, str]]:
-    """Return the tools in running order, each with a few words on why it runs.
+    """Return the tools to run, in order, each as (tool, a few words on why it runs).
 
-    A tool's prerequisites come before it, unless an earlier question has run them; the successors
-    that the packs declare come after it.
+    Prerequisites of a tool in `wanted` come before it, unless an earlier question has run them; the
+    successors that the packs declare come after it.
     """
     done = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order: dict[str, str] = {}

@@ -59,7 +59,7 @@ class Token:
 
     Attributes:
         text: Its normalised form: lower case, umlauts as "ae".
-        forms: Its spellings to compare, `text` first; () for a path or an identifier.
+        forms: Its spellings to look up, `text` first; () for a path or an identifier.
         start: Offset of its first character in the question.
         end: Offset after its last character.
         clause: Number of the clause that contains it, from 0.
@@ -98,7 +98,7 @@ class Match:
 
 @lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
-    """Return a word in lower case, with umlauts as "ae" and, if that differs, also as "a"."""
+    """Return a word's spellings in lower case, without accents: "ä" as "ae" and also as "a"."""
     small = unicodedata.normalize("NFC", word.casefold())
     if small in _SIGNS:
         return ("number",)
@@ -229,7 +229,7 @@ class Vocabulary:
         ]
 
     def word_numbers(self, forms: Sequence[str]) -> frozenset[int]:
-        """Return the internal numbers of the vocabulary's words that match any of the forms."""
+        """Return internal numbers of the vocabulary's words that match a form; empty if none do."""
         found: set[int] = set()
         for form in forms:
             found |= self._exact.get(form, set())

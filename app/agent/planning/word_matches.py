@@ -27,7 +27,7 @@ _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
 class PackWords:
-    """The words of all packs, compiled once into a vocabulary for each purpose."""
+    """The words of all packs, compiled once into vocabularies: of kinds, subjects, actions, etc."""
 
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
@@ -87,8 +87,8 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        strict: Whether "no comparison" excludes the comparison. It is False on a second reading,
-            which is made if the first finds no tool to run.
+        strict: Whether a weak cue that begins a request excludes any words ("no comparison"). It is
+            False on a second reading, which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
@@ -207,7 +207,7 @@ class WordMatches:
         )
 
     def meaningful_words(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
-        """Return the indices of all words that affect the interpretation, given its `kinds`."""
+        """Return the indices of words that affect the interpretation; `kinds` are those asked."""
         matches = [match for found in kinds.values() for match in found]
         matches += [*self.subject_matches, *self.values, *self.action_matches]
         cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
@@ -216,7 +216,7 @@ class WordMatches:
         return frozenset(cues.union(*(match.positions for match in matches)))
 
     def left_out(self, blank: str) -> dict[str, str]:
-        """Return the tools whose action the question excludes, each with the excluding words."""
+        """Return the tools whose action is excluded, each with the words in `blank` that do so."""
         found: dict[str, str] = {}
         denied = [
             (match, denial)
@@ -243,7 +243,7 @@ class WordMatches:
         return found
 
     def all_tools_exclusion(self, blank: str) -> str:
-        """Return the words that exclude every tool ("without any tools"), or "" for none."""
+        """Return the words in `blank` that exclude every tool ("without any tools"), or ""."""
         for denial in self.denied:
             said = {self.tokens[place].text for place in denial.positions}
             runs = "anything" in said and said & _RUNNING
@@ -283,7 +283,7 @@ class WordMatches:
         return " ".join(blank[self.tokens[first].start : self.tokens[last].end].split())
 
     def kinds(self) -> dict[Key, list[Match]]:
-        """Return the question's kinds (`QuestionKind`) with their matches, less overridden ones."""
+        """Return the question's kinds with their matches, less those that others override."""
         found: dict[Key, list[Match]] = {}
         for key in self.pack_words.kinds:
             matches = self._matches(key, ())

@@ -1,4 +1,4 @@
-"""Arguments written in a question, such as `key=value` or lists, found by the tools' schemas."""
+"""Reads arguments that a question spells out (`key=value`, lists, ...), by the tools' schemas."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_arguments(
     """Return the arguments that a clause gives for a tool, and remarks for the user.
 
     The remarks are about unknown and ambiguous arguments. `text` is the clause, `blank` the same
-    with the contents of quoted strings blanked; `before` are the steps before this tool's.
+    clause with quoted contents blanked; `before` are the plan's steps before this one.
     """
     properties: dict[str, Any] = schema.parameters.get("properties", {})
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Questions to the user before anything is sent to a remote model, and before a tool that acts.
+"""Asks the user before a remote model is sent data, or a tool does more than read and compute.
 
 The user sees exactly what will run: the arguments are validated and frozen before the question,
 shown in full with every invisible character written out, and compared once more before the call.
@@ -240,9 +240,9 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit an approval request with the fields `wanted`; wait for, emit and return the answer.
+    """Emit an approval request with the fields `wanted`, and return the answer of `approve`.
 
-    If an error prevents an answer, the answer is no.
+    The answer is emitted, too. If an error prevents an answer, the answer is no.
     """
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []

@@ -3,8 +3,8 @@ r"""Judges the arguments of a call: the files and hosts that they name, and how 
 An argument is a path if the tool declares it as one (`ToolSpec.paths`) or if a key on the way to it
 says so ("image_path", "files"). It is a network address if its key says so ("url", "host").
 
-Every other text is judged by one rule: it may hold no path that leads out of the run (/etc/x, ~/x,
-../x, C:\x, \\server\share, file:) and, unless the tool is declared to send data, no URL. The
+Every other text is judged by one rule: it may contain no path to a file outside the run (/etc/x,
+~/x, ../x, C:\x, \\server\share, file:) and, unless the tool is declared to send data, no URL. The
 check itself opens nothing outside the run's folder.
 """
 
@@ -108,7 +108,7 @@ class Piece:
 
     @property
     def pattern(self) -> str:
-        """The place without list indices ("files.name"), as declared in `ToolSpec.paths`."""
+        """`where` without list indices ("files.name"), the form that `ToolSpec.paths` uses."""
         return re.sub(r"\[\d+\]", "", self.where)
 
 

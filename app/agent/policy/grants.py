@@ -71,8 +71,8 @@ class Grants:
 
     Attributes:
         on_withdraw: Called with the tool's name ("" for all tools) when permissions are withdrawn.
-        on_change: Called with (tool, rule) in words: ("every tool", "deny") when `strict` changes,
-            ("send_mail", "asks again") when refusals are withdrawn.
+        on_change: Called with (tool, its new rule), both as text: ("every tool", "deny") when
+            `strict` changes, ("send_mail", "asks again") when refusals are withdrawn.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,10 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none."""
+        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none.
+
+        Both make every tool ask; "deny" also refuses those that do more than read and compute.
+        """
         return self._strict
 
     @strict.setter

@@ -129,8 +129,8 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 def site_policies(files: Iterable[Path], notices: list[str]) -> tuple[Policy, ...]:
     """Return the policies in a site's JSON files; they apply in addition to the user's own.
 
-    `notices` receives a sentence for the user for each file that cannot be used: until it is
-    corrected, every tool asks and none may write, send or run programs. Missing files are skipped.
+    `notices` receives a sentence for the user for each file that cannot be used; until it is
+    corrected, the user is asked before every tool, and none may write, send or run programs.
     """
     policies: list[Policy] = []
     for file in files:

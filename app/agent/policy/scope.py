@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return the resolved path that writing to `name` would reach; None if it is uncertain."""
+        """Return the resolved path to which writing to `name` leads; None if unclear ("..")."""
         try:
             path = Path(name)
             if not path.is_absolute():

@@ -16,7 +16,7 @@ from app.paths import resources_dir
 
 
 def word_tables(name: str) -> dict[str, str]:
-    """Return the sections of a file in resources/privacy: heading -> text, without comments."""
+    """Return the sections of a file in resources/privacy as {heading: text}, without comments."""
     text = (resources_dir() / "privacy" / name).read_text("utf-8")
     text = re.sub(r"^#[^\n]*\n", "", text, flags=re.MULTILINE)
     return dict(re.findall(r"^\[([\w ]+)\]\n([^\[]+)", text, re.MULTILINE))
@@ -55,7 +55,7 @@ _TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 
 @lru_cache(maxsize=4096)
 def is_coded(key: str) -> bool:
-    """Return whether only values in a code list may leave this machine under this key.
+    """Return whether a value under this key may leave this machine only if a code list has it.
 
     True for the keyword of each attribute with a text VR, and for the keys of `code_lists`.
     """
@@ -66,7 +66,7 @@ def is_coded(key: str) -> bool:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Return whether every value in `value` is in the code list of `key`, whole or word by word."""
+    """Return whether each part of a multi-value is in `key`'s code list, whole or word by word."""
     codes = _codes().get(key, frozenset[str]())
     values = (re.findall(r"[^\W_]+", one.upper()) for one in value.split("\\"))
     return all("".join(words) in codes or codes.issuperset(words) for words in values if words)

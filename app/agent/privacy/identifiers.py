@@ -66,7 +66,15 @@ _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right after a name."""
-_PLAIN = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
+_PLAIN = str.maketrans(
+    {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+)
+_MIN_ALIKE = 6  # letters of a name that is found with one wrong letter or another ending
+_MIN_STEM = 5  # letters that it has in common with the name
+_ENDINGS = re.compile(
+    "[aeiouy]|[aeio]j|[ieoy]m|ego|emu|o[iuy]|o[wv][ai]|[аеиуы]|[оиы][имю]|[ое][гм][оу]"
+)
+"""Endings of a declined name, as `folded` writes them: pani Wójcikowa, Ивановой."""
 _WRITTEN_OUT = re.compile("(?<=[aou])e|(?<=a)a")
 
 
@@ -146,7 +154,8 @@ def folded(word: str) -> str:
     """Return a word in small letters without accents: "Müller", "MUELLER", "Muller" are equal."""
     plain = unicodedata.normalize("NFKD", word.lower().translate(_PLAIN))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return _WRITTEN_OUT.sub("", plain) if len(plain) > _MIN_ID else plain
+    plain = re.sub("^mc(?=...)", "mac", plain.replace("ij", "y"))
+    return _WRITTEN_OUT.sub("", plain) if len(plain) >= _MIN_ID else plain
 
 
 def is_common(word: str) -> bool:
@@ -178,6 +187,11 @@ class Identifiers:
             self._take_value(value.strip(), owner)
         for owner, text in enumerate(sorted(set(prose)), start=len(known)):
             self._take_prose(text, owner)
+        self._alike: dict[str, set[str]] = {}
+        for key in self._owners:
+            if len(key) >= _MIN_ALIKE and key.isalpha() and not is_common(key):
+                for form in {*_shortened(key), key[:-1], key[:-2]}:
+                    self._alike.setdefault(form, set()).add(key)
         self._starts = {key[:length] for key in self._owners for length in (1, 2, 3)}
         # The longest first, so that no part of a name is left beside what was removed.
         ordered = sorted(self._patterns, key=lambda item: (-len(item), item))
@@ -260,6 +274,9 @@ class Identifiers:
         if runs and len(whole) >= _MIN_ID and not whole.isdigit():
             self._add(whole, owner, joined=True)
         joins = ["".join(chunks[a:b]) for a, b in combinations(range(len(chunks) + 1), 2)]
+        if value.startswith(("+", "00")):  # a telephone number: without its country and trunk code
+            number = "".join(re.findall(r"\d+", value.replace("(0)", ""))).lstrip("0")
+            runs += [number[skip:] for skip in range(4) if len(number) - skip > _MIN_JOINED]
         rests = (found[1] for run in runs if (found := _NATIONAL.fullmatch(run)))
         forms = [*joins, *runs, "".join(runs), *rests]
         for key in chain(forms, (form.lstrip("0") for form in forms)):
@@ -291,6 +308,8 @@ class Identifiers:
             word = tokens[at][2]
             near = word[:3] in self._starts or word.isdigit()
             hit = self._longest_at(text, tokens, at) if near else None
+            if hit is None and (alike := self._resembling(word)):
+                hit = _Hit(at, at, alike)
             at = hit.last + 1 if hit else at + 1
             if hit is None:
                 continue
@@ -327,6 +346,14 @@ class Identifiers:
             if key and (last == at or key in self._joined or (near and not key.isdigit())):
                 found = _Hit(at, last, key)
         return found
+
+    def _resembling(self, word: str) -> str:
+        """Return the name that a word is with one wrong letter or another ending; "" for none."""
+        if len(word) < _MIN_ALIKE - 1 or not word.isalpha() or is_common(word):
+            return ""
+        stems = {word[:end] for end in range(max(_MIN_STEM, len(word) - 3), len(word))}
+        found = (self._alike.get(form, set[str]()) for form in {*_shortened(word), *stems})
+        return next((key for key in chain.from_iterable(found) if _is_alike(key, word)), "")
 
     def _is_name(self, text: str, tokens: list[_Token], hit: _Hit) -> bool:
         """Return whether a word stands as a name does: "Mrs. White", "Does White have".
@@ -385,6 +412,27 @@ def _stems(word: str, least: int = _MIN_WORD) -> tuple[str, ...]:
         return (word, word.lstrip("0")) if word.isdigit() else (word,)
     long = word.endswith("es") and len(word) > least + 2
     return (word, word[:-1], word[:-2]) if long else (word, word[:-1])
+
+
+def _shortened(word: str) -> set[str]:
+    """Return a word, and all that it is without one letter."""
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+
+
+def _is_alike(name: str, word: str) -> bool:
+    """Return whether a word is a name with one letter wrong, missing or too many, or declined."""
+    ahead = _common(name, word)
+    behind = _common(name[ahead:][::-1], word[ahead:][::-1])
+    declined = (
+        ahead >= max(_MIN_STEM, len(name) - 2) and _ENDINGS.fullmatch(word[ahead:]) is not None
+    )
+    return declined or max(len(name), len(word)) - ahead - behind <= 1
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many letters two words have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _is_generic(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""The words that a key consists of. Independent of DICOM."""
+"""Splits keys (names of fields or arguments) into words. Independent of DICOM."""
 
 from __future__ import annotations
 

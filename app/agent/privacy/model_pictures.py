@@ -66,11 +66,10 @@ class ShownPictures:
 
 
 async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
-    """Return pictures of the current image and of those that the question names.
+    """Return pictures of the current image and of those that the question names (`named`, by id).
 
     They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
-    because tools can still answer the question. `named` are the ids of the images that the question
-    names.
+    because tools can still answer the question.
 
     Raises:
         Cancelled: The run was stopped.
@@ -185,7 +184,7 @@ def _captured(sop_class: str) -> bool:
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names of the current image and of the open images in `named`, at most four.
 
-    The open images are those in `names` called "image-1" and so on; the first is the current one.
+    Of the images `names`, those called "image-1" and so on are open; the first is the current one.
     """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
@@ -226,10 +225,10 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 
 
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
-    """Return a PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
+    """Return the pixels `shown`, [rows, columns] or [rows, columns, 3], as a PNG of this size.
 
-    Each pixel of the PNG is the mean of the given pixels that it covers, so that fine structures
-    fade instead of aliasing.
+    Each pixel of the PNG is the mean of the pixels that it covers, so that fine structures fade
+    instead of aliasing.
     """
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):

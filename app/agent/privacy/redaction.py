@@ -61,7 +61,8 @@ _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 _VALUES = ("value", "Value", "values")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _TITLED = re.compile(
-    r"\b((?:[Mm](?:r|rs|s|me)|Miss|[Dd]r|DR(?=\.)|[Pp]rof|Professor|Doctor|Herrn?|Frau|Nurse|[HF]r(?=\.))"
+    r"\b((?:[Mm](?:r|rs|s|me)|Miss|[Dd]r|DR(?=\.)|[Pp]rof|Professor|Doctor|Herrn?|Frau|Nurse|[HF]r(?=\.)"
+    r"|Dhr|Mevr|Sra|Mlle|[Pp]an[ií])"
     r"\b\.?(?:\s(?:[Dd]r|[Pp]rof|med)\b\.?)*\s{0,2})(?:v[ao]n\s|de[rn]?\s)*[A-Z\u00c0-\u00de]"
     r"[\w'\u2019-]+(?:\s[A-Z\u00c0-\u00de][a-z\u00df-\u00ff][\w'\u2019-]+)?"
 )
@@ -163,15 +164,15 @@ class Redactor:
             text = _STATED.sub(rf"\1\2{REMOVED}", text)
         if "@" in text:
             text = _without(_MAIL, text, REMOVED)
+        text = self._wanted.without(text, REMOVED)  # before dates, of which some ids have one
         if self._wanted.pattern:
             text = _without(self._wanted.pattern, text, REMOVED)
-        return _TITLED.sub(rf"\1{REMOVED}", self._wanted.without(text, REMOVED))
+        return _TITLED.sub(rf"\1{REMOVED}", text)
 
     def value(self, value: Any, key: str = "") -> Any:
         """Return a JSON value with identifiers removed at any depth.
 
-        `key` is the key under which the value is stored; everything under an identifying key is
-        removed.
+        `key` is the key of the value; everything under an identifying key is removed.
         """
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED

@@ -1,4 +1,4 @@
-"""The consent to send a question, its pictures and the conversation to the model.
+"""Consent to send a question, its pictures and the conversation: the methods of `SendConsent`.
 
 ask: asks for consent, reads the headers, makes the pictures, asks about them and once more about
      those that may show who the patient is, and adds the question to the transcript
@@ -41,7 +41,7 @@ class Known:
     """The identifiers of the patients whose images are open.
 
     Attributes:
-        identifiers: Names, places, ids and dates: parts and other notations are removed too.
+        identifiers: Names, places, ids, dates; their parts and other notations are removed, too.
         texts: Remarks and descriptions: their uncommon words and long numbers are removed.
     """
 

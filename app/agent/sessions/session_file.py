@@ -1,7 +1,7 @@
 """The format of a session on disk: the lines of its file.
 
-A session file is append-only JSONL. What follows the last newline, unless it is a whole entry,
-was cut off by a crash, and was never shown, since a line is written before it is shown.
+A session file is append-only JSONL. Anything after the last newline that is not a whole entry was
+cut off by a crash. It was never shown, since a line is written before it is shown.
 
     header     {thread_id, created, version, branched_from}: always the first
     message    an entry of the transcript, without the output that the tool_call line has

@@ -174,8 +174,8 @@ class Thread:
     def result(self, call_id: str) -> dict[str, Any] | None:
         """Return the complete result of a call, or None if there is none.
 
-        Keys are status, summary, output, metadata, error, findings and artifacts. A call that did
-        not run has only what the message to the model holds.
+        Keys are status, summary, output, metadata, error, findings and artifacts. For a call that
+        did not run, only those in its message (`Message.data`).
         """
         found = self._results.get(call_id)
         if found is not None:

@@ -58,7 +58,7 @@ other on damaged files."""
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG or JPEG-LS frame, told apart by a marker, to (samples, colour model)."""
+    """Decode JPEG or JPEG-LS (a marker in `data` says which) to (samples, their colour model)."""
     start = start_of_frame(data)
     if start is None:
         raise ValueError("no start of frame")
@@ -110,12 +110,12 @@ def _names_its_colours(data: bytes) -> bool:
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode a JPEG 2000 or HTJ2K frame to (samples, the colour model of these samples)."""
+    """Decode a frame of a JPEG 2000 transfer syntax to (samples, their colour model)."""
     return by_pydicom(header, layout, data, JPEG2000Lossless)
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """Decode an HTJ2K frame to (samples, colour model); OpenJPH is used for grey above 16 bits."""
+    """Decode HTJ2K to (samples, colour model): grey above 16 bits by OpenJPH, else by pydicom."""
     coded = declared_figures(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
@@ -205,10 +205,10 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
 
 
 def fit_words(array: Array, layout: Layout) -> Array:
-    """Convert a decoded frame to unsigned words of `layout.word_bytes` bytes.
+    """Convert a decoded frame to unsigned integers of `layout.word_bytes` bytes.
 
     Raises:
-        ValueError: Values are not integers or too large, or the shape is not as declared.
+        ValueError: Values are not integers or too large, or the shape is not that of `layout`.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -273,17 +273,17 @@ def syntax_name(syntax: str) -> str:
 
 
 def stored_values(layout: Layout, words: Array) -> Array:
-    """Return the pixel values of decoded words as a contiguous array in native byte order."""
+    """Return `values_of(words, layout)` as a contiguous array in native byte order."""
     values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
 def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Decode frame `index` (from 0) to words with their unused bits, which may hold overlays.
+    """Decode frame `index` (from 0) to words: samples with unused bits, which may hold overlays.
 
     Returns:
         Words [rows, columns] or [rows, columns, samples], and their photometric interpretation,
-        which may differ from the one in the header; `stored_values` gives the values.
+        which may differ from the one in the header; `stored_values` removes the unused bits.
 
     Raises:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
@@ -468,7 +468,7 @@ def _in_likelier_order(words: Array) -> Array:
 
 
 def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
-    """Return the uncompressed bytes of one frame as an array of samples.
+    """Return the uncompressed bytes of one frame, little or big endian, as an array of samples.
 
     Returns:
         [rows, columns] or [rows, columns, samples]: floats for float pixels; else unsigned integers
@@ -532,7 +532,7 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
 
 
 def values_of(words: Array, layout: Layout) -> Array:
-    """Return decoded words as pixel values: without unused bits, and sign-extended if signed."""
+    """Return words (see `decode_words`) as pixel values: unused bits removed, sign extended."""
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize

@@ -34,7 +34,7 @@ _LOSSY_SYNTAXES = {
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
-    """Return slope, intercept and units (PS3.3 C.11.1); Dose Grid Scaling for a dose grid."""
+    """Return slope (in dose grids: Dose Grid Scaling), intercept and units (PS3.3 C.11.1)."""
     slope = _possible(attributes.number("RescaleSlope"))
     intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")

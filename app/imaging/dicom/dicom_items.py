@@ -85,7 +85,7 @@ def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[
 
 
 def frames_of(reference: Dataset) -> tuple[int, ...]:
-    """Return the frame numbers (from 0) in an image reference; () means all (PS3.3 10.3)."""
+    """Return the frame numbers (from 0) in an item that refers to an image; () means all frames."""
     values = numbers(value_of(reference, "ReferencedFrameNumber"))
     kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
     return tuple(kept)

@@ -94,7 +94,7 @@ def _item(source: BinaryIO, end: int) -> tuple[int | None, bool]:
 
 
 def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -> int:
-    """Return the number of frames before a cut or missing one; arguments as for `frame_spans`."""
+    """Return how many frames, from the first on, are complete; arguments as for `frame_spans`."""
     cut = fragments.spans[-1:] if fragments.cut else ()
 
     def missing(index: int) -> bool:
@@ -107,13 +107,13 @@ def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return (position, length) in bytes of each fragment of a frame; empty if it is missing.
+    """Return (position, length) in bytes of each fragment of a frame; () if the frame is missing.
 
     Args:
         fragments: All fragments in the pixel data.
         frames: The declared number of frames.
         index: Frame index from 0.
-        extended: Extended Offset Table and its Lengths; None for each that is absent.
+        extended: Values of Extended Offset Table and Extended Offset Table Lengths, or None.
     """
     spans = fragments.spans
     if not spans:

@@ -198,7 +198,7 @@ def _remember(data: bytes, elements: Elements, implicit: bool) -> None:
 
 @lru_cache(maxsize=8192)
 def shared_tag(number: int) -> BaseTag:
-    """Return pydicom's tag object for a number; the cache gives the same object on each call.
+    """Return pydicom's tag object for a tag number (0xggggeeee), the same one on each call.
 
     Dictionaries compare identical objects fast, while pydicom compares two tags in Python code.
     """

@@ -66,7 +66,7 @@ def view_code(dataset: Dataset) -> str:
     """Return the view code as its coding scheme and value, with a space between; "" if none.
 
     If there are several items, which the standard forbids, the first one that is not a frontal view
-    is used.
+    is used; if all are frontal, the first one.
     """
     found = [code for item in items_of(dataset, KEYWORD)[:_MOST] if (code := _code(item))]
     return next(filter(_not_frontal, found), found[0] if found else "")
@@ -94,7 +94,7 @@ _GE_OFFSET = 1_000_000_000
 
 
 def frames_geometry(header: Header) -> str:
-    """Return the `stacks.geometry_text` of the volume that a file's frames form; "" if none."""
+    """Return the geometry of a file's volume as text (`stacks.geometry_text`); "" if no volume."""
     count = whole_number(header.dataset, "NumberOfFrames") or 0
     if not 1 < count <= MAX_FRAMES or not _has_places(header):
         return ""

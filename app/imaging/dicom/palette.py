@@ -27,7 +27,8 @@ def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> L
 
     Args:
         item: Sequence item with LUT Descriptor and LUT Data.
-        inputs: Lowest and highest possible input; they tell whether the first input is signed.
+        inputs: Lowest and highest value to look up, by which `signed_first` decides whether the
+            table begins at a negative value.
         little: Whether the file is little endian.
     """
     descriptor = _descriptor(item)
@@ -132,7 +133,7 @@ def has_palette(header: Header) -> bool:
 def is_supplemented(attributes: FrameAttributes) -> bool:
     """Return whether a palette colours some values of a grey frame (C.7.6.19).
 
-    If frames differ, the frame's own Pixel Presentation decides (C.8.13.3.1, C.8.15.3.2).
+    If Pixel Presentation is MIXED, that of the frame itself decides (C.8.13.3.1, C.8.15.3.2).
     """
     whole = attributes.text("PixelPresentation").upper()
     if whole != "MIXED":

@@ -38,7 +38,7 @@ class Layout:
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
         floating: Whether the pixels are Float or Double Float Pixel Data.
-        missing_rows: Number of declared rows below these that are not in the file.
+        missing_rows: Number of declared rows, at the bottom of the image, that are not in the file.
     """
 
     rows: int
@@ -139,7 +139,7 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
 def pixel_header_notes(header: Header, layout: Layout) -> tuple[str, ...]:
     """Return notes for the user on how pixels are read if their description is incomplete or wrong.
 
-    Empty if the header is as PS3.3 C.7.6.3 requires, and High Bit is Bits Stored - 1 (PS3.5 8.1.1).
+    Empty if the header obeys PS3.3 C.7.6.3 and PS3.5 8.1.1 (High Bit is Bits Stored - 1).
     """
     notes: list[str] = []
     photometric = header.text("PhotometricInterpretation").upper()

@@ -167,7 +167,7 @@ def _nm_offset(attributes: FrameAttributes) -> float | None:
 
 
 def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """Return the frame's pixel spacing, and how it was calibrated as text ("" if not stated)."""
+    """Return the frame's pixel spacing, and a text on how it was calibrated ("" if not stated)."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
     sop_class = attributes.text("SOPClassUID")
@@ -203,7 +203,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
 
 
 def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
-    """Return the ultrasound regions, most specific first; () if `image_regions` refuses them."""
+    """Return the ultrasound regions in the order of `image_regions`; () if it refuses them."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
 

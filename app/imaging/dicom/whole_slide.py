@@ -61,7 +61,7 @@ class Slide:
     Attributes:
         rows: Rows of the Total Pixel Matrix.
         columns: Columns of the Total Pixel Matrix.
-        sections: The sections, each of which is shown as one frame if the tiles are stitched.
+        sections: The sections, each shown as one frame; () if the tiles are not stitched.
         stitched: False if the matrix is too large; each tile is then shown as a frame.
     """
 
@@ -72,7 +72,7 @@ class Slide:
 
 
 def slide_of(header: Header, layout: Layout) -> Slide | None:
-    """Return a tiled image as a `Slide`; None if not tiled, or the tiles' positions are unknown."""
+    """Return a tiled image's `Slide`; None if it is not tiled or has tiles at unknown positions."""
     size = [
         finite_numbers(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")
     ]
@@ -167,7 +167,7 @@ def stitch(
         slide: The slide, for its size.
         section: The section to stitch.
         header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Function that returns the stored values of a frame; None if it is damaged.
+        tile_of: Takes a frame number (from 0), returns its stored values; None if damaged.
 
     Returns:
         [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
@@ -188,7 +188,7 @@ def stitch(
 
 
 def covers_matrix(slide: Slide, section: Section, layout: Layout) -> bool:
-    """Return whether a section has as many tiles as the whole Total Pixel Matrix needs."""
+    """Return whether a section has enough tiles, each at its own position, to fill the matrix."""
     along = math.ceil(slide.columns / layout.columns)
     down = math.ceil(slide.rows / layout.rows)
     return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down

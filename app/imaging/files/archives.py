@@ -53,7 +53,7 @@ class ArchiveStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in an archive.
+    """A file in an archive, and the archive with its state when it was opened (`status`).
 
     Attributes:
         path: Path of the archive followed by the member's name, as if the archive were a folder.
@@ -75,7 +75,8 @@ class Archive:
 
     Attributes:
         files: Maps names (with "/") to the members that can be read, in archive order.
-        refused: (name, reason) of each member that is not read; "" stands for an unsafe name.
+        refused: (name, reason) for members that are not read. The name is "" if it is unsafe, or if
+            the archive contains too many files.
 
     Raises:
         FileProblem: The file is not a zip archive, or its directory is damaged.

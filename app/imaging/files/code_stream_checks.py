@@ -45,7 +45,7 @@ class CodeStreamFigures:
 
 
 def declared_figures(data: bytes) -> CodeStreamFigures | None:
-    """Return what a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream declares; None for other formats.
+    """Return size and format declared by a JPEG, JPEG-LS, JPEG 2000 or JPEG XL stream, else None.
 
     Raises:
         ValueError: The data starts like one of these formats, but its size or format is missing,

@@ -25,9 +25,9 @@ class FileStatus:
         mtime_ns: Modification time in ns; for a member of an archive, that of the archive.
         archive_size: Size in bytes of the archive if the file is a member of one, else 0.
         changed_ns: Time of the last change to content or metadata (ctime) in ns; for a member, that
-            of the archive. Unlike `mtime_ns`, it cannot be set back: unpacking a second export over
-            the first may leave slices of equal size and time. (On Windows, this is the creation
-            time.)
+            of the archive. Unlike `mtime_ns`, it cannot be set back, so it changes even if a file
+            is replaced by one of equal size and modification time, as by unpacking a second export
+            over the first. (On Windows, this is the creation time.)
     """
 
     size: int

@@ -74,7 +74,7 @@ def _text(kind: bytes, data: bytes) -> str:
 
 
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
-    """Mark an unmarked PNG as made by a model, atomically and without changing the pixels.
+    """Mark a PNG that has no mark yet as made by a model, atomically and without changing pixels.
 
     Args:
         path: A PNG written by this program.

@@ -122,7 +122,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """Return an unsupported format's name by a file's first bytes: "a zip archive", ..., or ""."""
+    """Return an unsupported format by a file's first bytes, e.g. "a zip archive"; "" if unknown."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -150,7 +150,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Return (number of frames, ms between them); the time is None if still or unknown."""
+    """Return (number of frames, ms between them); the ms are None for a still or if unknown."""
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:

@@ -57,11 +57,7 @@ _META_LINE = re.compile(rb"[^\n]*\n?")
 
 
 def read_nrrd(path: Path) -> VolumeHeader:
-    """Return the parsed header of an NRRD file.
-
-    Raises:
-        FileProblem: The header is damaged, or the sample type is not supported.
-    """
+    """Return the parsed header of an NRRD file; raise FileProblem if damaged or unsupported."""
     fields, end = _nrrd_fields(path)
     sizes = _nrrd_sizes(path, fields)
     big = fields.get("endian", "little").lower() == "big"
@@ -106,11 +102,7 @@ def read_nrrd(path: Path) -> VolumeHeader:
 
 
 def read_meta_image(path: Path) -> VolumeHeader:
-    """Return the parsed header of a MetaImage file.
-
-    Raises:
-        FileProblem: The header is damaged, or the sample type is not supported.
-    """
+    """Return the parsed header of a MetaImage file; raise FileProblem if damaged or unsupported."""
     fields, end = _meta_fields(path)
     sizes = tuple(int(size) for size in _numbers(fields, "dimsize") if size.is_integer())
     if not 1 <= len(sizes) <= 8 or fields.get("ndims", "") != str(len(sizes)):

@@ -363,7 +363,8 @@ class Metadata:
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        spacing: Pixel spacing at full resolution.
+        name: Name of the series, or "".
+        spacing: Pixel spacing of the largest resolution level.
         turn: TIFF Orientation tag, 1 to 8.
         attributes: Keywords and texts to add to `Instance.attributes`.
         channels: Name of each channel.

@@ -45,7 +45,7 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return (letter, length), e.g. ("Z", 30), of each axis along which every position is a frame.
+    """Return the axes whose positions are separate frames, as (letter, length), e.g. ("Z", 30).
 
     The axes are in the file's order. Raises FileProblem for pixels of an unsupported type.
     """
@@ -104,8 +104,8 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
     Args:
         path: The TIFF file.
         level: The resolution level, a tifffile series.
-        plane: Number of the plane in the file's order, from 0; all samples of a pixel are in it.
-        sample: Which sample of the pixels to return, from 0; None if shown together.
+        plane: Number of the plane in the file's order, from 0; it has all samples of its pixels.
+        sample: The sample (from 0) of each pixel to return; None for colour or the only sample.
 
     Raises:
         FileProblem: The plane is missing, damaged, or of an unsupported kind.

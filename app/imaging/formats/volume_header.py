@@ -44,11 +44,11 @@ class VolumeHeader:
     Attributes:
         format: "NIfTI", "NRRD" or "MetaImage".
         sizes: Number of samples along each axis in the file, fastest-varying axis first.
-        space_axes: Which axes are the volume's i, j and k; only one or two for a flat image.
+        space_axes: Numbers of the file axes that are i, j and k; fewer than three for a flat image.
         dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
         data: File that holds the samples.
-        offset: Byte offset of the samples in that file. If the whole file is compressed (`packed`),
-            this is the offset in the decompressed content.
+        offset: Byte offset of the samples in that file; if the whole file is gzipped (`packed`), in
+            its decompressed content.
         encoding: "raw", "gzip", "zlib", "bzip2", "text" or "hex".
         packed: Whether the whole file `data` is gzipped, header included.
         colour_axis: Axis that holds red, green and blue, or None if the volume is not in colour.

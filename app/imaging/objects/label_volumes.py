@@ -61,7 +61,7 @@ def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
 
     Args:
         instance: The label volume.
-        over: An image of the series, with the series' `geometry_text` in its attributes.
+        over: An image of the series; its attribute `STACK_KEYWORD` has the series' geometry.
         slices: Number of images or frames in the series.
 
     Raises:

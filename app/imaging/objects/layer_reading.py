@@ -6,7 +6,7 @@ the line of pixels that it shares with each slice: nothing is interpolated betwe
 whose pixel grid is not that of the slices are not drawn.
 
 Microscopy Bulk Simple Annotations (PS3.3 A.87, C.37) are in mm or in pixels, of one frame or of the
-total pixel matrix (Pixel Origin Interpretation). (0, 0) is the corner of the top left pixel.
+total pixel matrix (Pixel Origin Interpretation). Pixels begin at the top left corner, (0, 0).
 """
 
 from __future__ import annotations

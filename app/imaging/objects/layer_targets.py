@@ -88,7 +88,7 @@ class PixelGrid:
         return PixelGrid(origin, self.right, self.down, self.thickness)
 
     def affine_to(self, other: PixelGrid) -> Floats:
-        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in `other`, a parallel grid."""
+        """Return the [2, 3] matrix from (x, y, 1) here to (x, y) in `other`, which is parallel."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
@@ -187,8 +187,8 @@ def frame_target(instance: Instance, index: int) -> Target:
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
     """Return the reason why `instance` must not be drawn on `target`, or "" if it may be.
 
-    Patient and frame of reference must be the same in both, if known; `frame_of_reference` is that
-    of `instance`.
+    The reason is another patient or frame of reference, if both state it; `frame_of_reference` is
+    that of `instance`.
     """
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:

@@ -48,8 +48,8 @@ def _first_text(item: Dataset | None, keywords: Sequence[str]) -> str:
 def unit_text(code: Dataset | None) -> str:
     """Return a unit in its usual notation, e.g. "mm²" or "HU"; "" if there is no unit.
 
-    UCUM codes are converted, the common ones also if the file names another coding scheme. For all
-    other codes the Code Meaning is returned.
+    UCUM codes are converted; the common ones are recognised even under another coding scheme. For
+    all other codes the Code Meaning is returned.
     """
     value = code_value(code)
     if value in _UNITS:
@@ -109,7 +109,7 @@ def datetime_text(text: str) -> str:
 
 
 def content_text(item: Dataset, kind: str) -> str:
-    """Return the value of a content item of Value Type `kind` as text; `NO_VALUE` if missing."""
+    """Return the value of a content item of Value Type `kind` as text; "(no value)" if missing."""
     reader = _READERS.get(kind)
     if reader is None:
         return f"(content of the unknown type {kind[:16] or 'without a name'})"

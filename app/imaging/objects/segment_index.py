@@ -1,4 +1,4 @@
-"""Index of a segmentation's frames: which segment each shows, on which image, and where it lies.
+"""Index of a segmentation's frames: the segment, the image and the position of each.
 
 PS3.3 A.51, C.8.20. The index is built once per file and kept, so that scrolling does not parse the
 header again. Runs in a worker process.
@@ -60,7 +60,7 @@ class SegmentIndex:
         matrix: Size of the total pixel matrix if the frames are tiles, else None.
         matrix_grid: Position of that matrix on the slide, or None if unknown.
         tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
-        half_slab: Distance in mm on either side of a frame's plane within which the frame applies.
+        half_slab: A frame applies to planes at most this far (mm) from its own, on either side.
         warnings: Messages about parts of the file that cannot be drawn.
     """
 

@@ -80,7 +80,7 @@ Placing = tuple[list[PlacedFrame], list[str]]
 
 
 def place_frames(instance: Instance, index: SegmentIndex, target: Target) -> Placing:
-    """Return (frames to draw on `target`, warnings); no frames if `refusal` gives a reason."""
+    """Return (frames of `index` to draw on `target`, warnings); no frames after a `refusal`."""
     refused = refusal(instance, index.frame_of_reference, target)
     if refused:
         return [], [refused] if target.uid in index.images else []

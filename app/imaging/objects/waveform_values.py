@@ -83,11 +83,7 @@ def waveform_groups(header: Header) -> list[Dataset]:
 
 
 def waveform_group(header: Header, index: int) -> Group:
-    """Return multiplex group `index` (from 0).
-
-    Raises:
-        FileProblem: The group does not exist, or its header is damaged.
-    """
+    """Return multiplex group `index` (from 0); raise FileProblem if it is missing or damaged."""
     items = waveform_groups(header)
     if not 0 <= index < len(items):
         raise guards.problem(header.path, f"it contains {len(items)} waveforms, not {index + 1}")

@@ -115,7 +115,7 @@ def read_frame(header: Header, index: int) -> Frame:
 
 
 def group_annotations(header: Header, index: int) -> tuple[str, ...]:
-    """Return the annotation texts of group `index` (from 0), without those on single samples."""
+    """Return the texts that annotate group `index` (from 0), without those for single samples."""
     found: dict[str, None] = {}
     for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
         if "ReferencedSamplePositions" in item:

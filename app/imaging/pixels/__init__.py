@@ -1,1 +1,1 @@
-"""From stored pixel values to what is displayed, and the value under the cursor (PS3.3 C.11)."""
+"""Stored pixel values converted to displayed pixels and to cursor readouts (PS3.3 C.11)."""

@@ -32,8 +32,8 @@ def modality_values(frame: Frame, stored: Array) -> Floats:
 def voi_levels(frame: Frame, values: Floats, window: Window | None) -> Floats:
     """Convert values in modality units to grey levels 0..1 (C.11.2).
 
-    Uses the (valid) window, or the VOI LUT that `window.lut` names; if `window` is None, the first
-    VOI LUT of the frame.
+    If `window` is None, the frame's first VOI LUT is used (there must be one); if `window.lut` is
+    the number of one, that VOI LUT; otherwise the window, which must be valid.
     """
     luts = frame.voi.luts
     if window is None or 0 <= window.lut < len(luts):
@@ -77,9 +77,9 @@ def _outputs(data: NDArray[np.uint16], lut: Lut) -> Floats:
 
 
 def grey_levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
-    """Convert stored values to levels 0..1 (1 is white) by all stages that the file specifies.
+    """Convert stored values to levels 0..1 (1 is white): rescale, VOI, presentation, inversion.
 
-    NaN, which float maps have outside the body, stays NaN.
+    NaN, which maps of float values have outside the body, stays NaN.
     """
     return np.where(np.isnan(stored), np.nan, _levels(frame, stored, window))
 
@@ -98,8 +98,7 @@ def grey_table(
 ) -> Bytes:
     """Return greys 0..255 for the stored values `first + n * step`, with n from 0 to `count` - 1.
 
-    Without a window, the first VOI LUT applies. For a linear window, only values within it are
-    computed; the others are black or white.
+    Without a window, the first VOI LUT applies. `invert` exchanges black and white.
     """
     table = np.empty(count, np.uint8)
     # A narrow window maps most of 65,536 entries to black or white.

@@ -205,7 +205,7 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
 def values_in(
     frame: Frame, rows: range, columns: range, mask: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Return the modality values, e.g. HU, in a part of a grey image, as a one-dimensional array.
+    """Return modality values, e.g. HU, in `rows` and `columns` of a grey image, as a flat array.
 
     Left out are padding, coloured pixels, pixels hidden by a shutter, and pixels where `mask` (True
     inside, as large as the frame) is False.

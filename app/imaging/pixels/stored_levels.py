@@ -84,7 +84,7 @@ class StoredLevels:
         return pixels
 
     def table(self, level: int, window: Window, invert: bool) -> Screen:
-        """Return a level's table of pixels 0xFFRRGGBB, indexed by values as unsigned integers.
+        """Return the table from a level's values, as unsigned integers, to pixels 0xFFRRGGBB.
 
         All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """

@@ -81,7 +81,7 @@ class GreySample:
     Attributes:
         values: The values, without padding.
         inner: Mask of `values`: True for pixels that do not belong to a constant border.
-        limits: The modality values of the lowest and highest possible stored value.
+        limits: Modality values of the lowest and highest stored value that the image's bits allow.
         plain: Whether the stored values are 8-bit greys without rescale.
         whole: Whether the stored values are integers.
     """
@@ -111,9 +111,9 @@ def grey_sample(frame: Frame) -> GreySample:
 
 
 def has_own_scale(instance: Instance) -> bool:
-    """Return whether an image must be windowed by its own pixels, not by its whole series.
+    """Return whether an image's default window is to be computed from its own pixels alone.
 
-    True for pictures, radiographs, and images of several frames.
+    True for pictures, radiographs, and images of several frames; False for slices of a series.
     """
     alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
     return alone or instance.frames > 1
@@ -199,7 +199,7 @@ def _window_between(low: float, high: float) -> Window:
 
 
 def presets(modality: str) -> tuple[Window, ...]:
-    """Return the usual windows for CT; () for other modalities, whose units are not fixed."""
+    """Return the usual CT windows if `modality` is CT; else (), since units are not fixed there."""
     if modality.upper() != "CT":
         return ()
     return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())

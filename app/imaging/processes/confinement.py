@@ -1,7 +1,7 @@
 """The environment of child processes, and the confinement of decode workers on Linux.
 
 Every child of the program gets only the environment variables that a table in `resources/privacy`
-lists; no key is among them. On Linux a decode worker also gives up its rights before it reads the
+lists, and no API keys. On Linux a decode worker also gives up its rights before it reads the
 first file: Landlock keeps it from writing anything and from looking into other processes; a seccomp
 filter refuses sockets, programs, new processes and signals. Neither can be undone, so a worker that
 a hostile file has taken over cannot get its rights back.
@@ -41,8 +41,8 @@ def _tables() -> dict[str, Any]:
 def child_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment for a child process, made from `variables`.
 
-    No key, token or password is passed on. Modules are found where this process finds its own,
-    never in the current folder.
+    No key, token or password is passed on. PYTHONPATH lists the folders in which this process finds
+    modules; the current folder is not searched.
     """
     passed, never = _tables()["passed"], _tables()["never passed"]
     chosen = {
@@ -127,12 +127,12 @@ def log_whether_confined() -> None:
 def confine() -> None:
     """Give up all rights that decoding does not need, for this thread and those it starts.
 
-    All files stay readable, since a study's files name others and the user opens more at any time,
-    while Landlock's rules can never be widened. Only /proc is closed: it holds the keys of other
-    processes.
+    All files stay readable: files of a study refer to others, the user opens more at any time, and
+    Landlock's rules can never be widened. Only /proc is closed, where API keys of other processes
+    could be read.
 
     Raises:
-        OSError: The kernel refuses; some rights may be left.
+        OSError: The kernel refuses; the thread may still have some of these rights.
     """
     _call(_libc().prctl(*map(ctypes.c_ulong, (_NO_NEW_PRIVILEGES, 1, 0, 0, 0))))
     version = landlock_version()

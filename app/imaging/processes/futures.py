@@ -1,4 +1,4 @@
-"""Futures of worker replies: shared by callers, converted, with errors that name the file."""
+"""Futures for the replies of workers: callers can share one, and errors name the file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request whose result several callers share; `abandon` is called once all have cancelled.
 
-    The reply's callbacks refer to this object. `finish` therefore drops the reply: each would keep
-    the other, and so the pixels, in memory until a full garbage collection.
+    `finish` drops `reply`, whose callbacks refer to this object: otherwise each of the two would
+    keep the other, and so the pixels, in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Future[Any], abandon: Callable[[], object]) -> None:
@@ -83,9 +83,9 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a future for `convert(reply)`; cancelling the future cancels the request.
+    """Return a future for a worker's reply, converted by `convert`; cancelling it cancels the call.
 
-    Any error but a cancellation becomes a `FileProblem` for `path`.
+    Any error but a cancellation becomes a `FileProblem` for the file `path`.
     """
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()

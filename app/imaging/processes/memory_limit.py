@@ -19,7 +19,7 @@ _LEAST = 256 * 2**20
 def limit_memory(extra: int) -> None:
     """Limit the address space of this process to its current size plus `extra` bytes.
 
-    macOS accepts the limit but does not enforce it; Windows has none. A lower hard limit is kept.
+    A hard limit that is already lower stays. macOS ignores the limit; on Windows nothing is set.
     """
     if sys.platform == "win32":
         return
@@ -84,12 +84,12 @@ def windows_memory() -> tuple[int, int]:
 
 
 def resident_bytes() -> int:
-    """Return this process's resident memory in bytes; except on Linux, a fixed estimate."""
+    """Return this process's resident memory in bytes (Linux), or a fixed estimate (elsewhere)."""
     return _statm(1, 128 * 1024**2)
 
 
 def address_space_bytes() -> int:
-    """Return the size of this process's address space in bytes; except on Linux, an estimate."""
+    """Return this process's address space in bytes (Linux), or a fixed estimate (elsewhere)."""
     return _statm(0, 512 * 1024**2)
 
 

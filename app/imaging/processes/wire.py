@@ -1,9 +1,9 @@
 """Messages between the app and its worker processes: JSON and raw arrays, never pickle.
 
 A message is a mapping of JSON values and numpy arrays, nested freely. On the pipe it is one JSON
-frame, then the bytes of each array, read straight into its memory. A hostile file may have taken
-the sending worker over, so nothing in a message is executed or trusted: dtypes are plain numbers,
-and sizes must agree.
+frame, then the bytes of each array, which are received straight into the new array. A hostile
+file may have taken the sending worker over, so nothing in a message is executed or trusted: arrays
+hold plain numbers only, and their declared sizes must agree.
 """
 
 from __future__ import annotations

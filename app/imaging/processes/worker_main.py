@@ -1,7 +1,7 @@
 """The main program of a worker process; imports only the standard library until it is set up.
 
-One thread reads the pipe, so that the app's end or a cancel is noticed while a function runs.
-Functions run on the main thread, one at a time.
+Functions run on the main thread, one at a time. Another thread reads the pipe, so that a cancel or
+the end of the app is noticed meanwhile.
 """
 
 from __future__ import annotations

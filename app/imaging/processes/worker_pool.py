@@ -46,8 +46,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future for a request's reply.
 
-    A cancelled request that is already running is stopped only after it has run for `UNWANTED_S`
-    seconds, since its reply is usually near and worth keeping.
+    A cancelled request that is already running is stopped only when `UNWANTED_S` seconds have
+    passed since it began, as its reply is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -81,7 +81,7 @@ class Answer(Future[dict[str, Any]]):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A queued or running call of a worker; also the cancel token of the running call."""
+    """A queued or running call of a worker, which also gets it as its cancel token."""
 
     entry: str
     payload: Mapping[str, Any]
@@ -138,8 +138,9 @@ class RequestQueue:
     def take(self, *, urgent_only: bool = False) -> Request | None:
         """Remove and return the next request, or None if there is none.
 
-        With `urgent_only`, only `Priority.VISIBLE` is considered. Of less urgent requests, every
-        `TURN`th taken is the oldest volume or thumbnail, if that has waited over `PATIENCE_S`.
+        With `urgent_only`, only `Priority.VISIBLE` is considered. Of the requests that are not
+        visible, at least every `TURN`th is the oldest volume or thumbnail, provided that one has
+        waited over `PATIENCE_S` seconds.
         """
         first = min(self._waiting.values(), key=attrgetter("priority"), default=None)
         if first is None or (urgent_only and first.priority > Priority.VISIBLE):
@@ -184,9 +185,9 @@ class WorkerPool:
     """Several workers that share one queue; requests with the lowest `Priority` value go first.
 
     If `stand_by` (module names) is given, one more worker imports these modules and is reserved for
-    `Priority.VISIBLE`; the first such request or `warm` starts it. The next visible image then
-    finds a ready process even if all others are busy or hang. Threads are daemons and processes end
-    with the app, so neither delays exit. The options are those of `Worker`.
+    visible images (`Priority.VISIBLE`), so that one is ready even if all others are busy or hang.
+    It starts with the first such request, or on `warm`. Threads are daemons and processes end with
+    the app, so neither delays exit. The options are the keyword arguments of `Worker`.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class ProcessLostError(Exception):
     """The process is gone; the message is a predicate without subject: "crashed (memory fault)".
 
     Attributes:
-        cancelled: Whether the process was being stopped because its call was cancelled.
+        cancelled: Whether the app was stopping the process because its call was cancelled.
         by_itself: Whether the process ended without being killed by the app.
     """
 
@@ -105,7 +105,7 @@ class Process:
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
-        """Wait until the process is ready; cancelling `call` ends the wait but not the start.
+        """Wait until the process is ready; if `call` is given and cancelled, only the waiting ends.
 
         Raises:
             Cancelled: The call was cancelled.
@@ -241,7 +241,7 @@ def _log_unconfined() -> None:
 
 
 def death_reason(code: int | None) -> str:
-    """Return how a process ended, to follow its name: e.g. "ended unexpectedly (code 1)"."""
+    """Return how a process ended, in words to follow its name: "ended unexpectedly (code 1)"."""
     if code is None:
         return "stopped answering"
     if code < 0:

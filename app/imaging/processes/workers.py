@@ -33,7 +33,7 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 class Worker:
     """A worker process, started on first use.
 
-    The name appears in error messages: "decoding", "model". The other arguments are the fields of
+    The name ("decoding", "model") appears in error messages. The other arguments are the fields of
     `WorkerConfig`; by default, numerical libraries use one thread. Anything that uses a GPU must
     have no memory limit, since its driver reserves far more than it uses.
 

@@ -260,7 +260,8 @@ def frame_time(header: Header) -> float | None:
 def frame_times(header: Header, frames: int) -> tuple[float, ...]:
     """Return the time of each frame in ms after the first one, by FrameTimeVector; () if unusable.
 
-    The vector holds the increments, the first of which is 0 (PS3.3 C.7.6.5.1.2).
+    The vector holds an increment per frame, of which the first is 0 (PS3.3 C.7.6.5.1.2); it is
+    unusable if their number is not `frames` or one is impossible.
     """
     steps = numbers(header.value("FrameTimeVector"))[1:]
     if frames < 2 or len(steps) != frames - 1 or not all(0 <= step < MAX_STEP_MS for step in steps):
@@ -269,7 +270,7 @@ def frame_times(header: Header, frames: int) -> tuple[float, ...]:
 
 
 def time_of(attributes: FrameAttributes, frames: int) -> float | None:
-    """Return a frame's time in ms since the first frame of a cine, or None if it is unknown."""
+    """Return a frame's time in ms after the first of all `frames`, or None if it is unknown."""
     if frames < 2:
         return None
     header, index = attributes.header, attributes.index

@@ -82,7 +82,7 @@ def is_image_class(uid: str) -> bool:
 
 
 def object_words(uid: str) -> str:
-    """Return the text for users on an undisplayable SOP Class: "RT Plan: not displayable"."""
+    """Return the text for users on an object that cannot be shown: "RT Plan: not displayable"."""
     words = _PLAIN_WORDS.get(uid) or standard_name(uid)
     if words:
         return f"{words}: not displayable"

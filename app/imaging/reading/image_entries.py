@@ -1,6 +1,7 @@
 """Worker entry points for images of every format: frames, thumbnails and attributes.
 
-`sniffing` chooses the reader of a file.
+`sniffing` chooses a file's reader. Payloads give "path", "size_bytes", "mtime_ns" and "uid" of a
+file as it was scanned, so that a file that has changed since is refused.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 
 def frame_entry(payload: Message) -> Message:
-    """Return frame "index" (from 0) of a file as "frame"; raise FileProblem if the file changed."""
+    """Return as "frame" frame "index" (from 0) of a payload's file, or raise FileProblem."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
-    """Return all attributes of a file as "rows"; raise FileProblem if the file has changed."""
+    """Return as "rows" all attributes of a payload's file, or raise FileProblem."""
     silence_pydicom()
     path = _unchanged(payload)
     if payload["kind"] == "dicom":
@@ -64,7 +65,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return frame "index" (from 0) as "pixels", with no side longer than `payload["size"]` px."""
+    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels."""
     silence_pydicom()
     frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}

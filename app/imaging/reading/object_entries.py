@@ -28,7 +28,7 @@ def layer_entry(payload: Message) -> Message:
 
 
 def labels_entry(payload: Message) -> Message:
-    """Return as "layer" the result of `read_labels`; the payload's keys are its parameters."""
+    """Return as "layer" what `read_labels` returns for the arguments in the payload."""
     from app.imaging.objects.label_volumes import read_labels
 
     over = unpack(Instance, payload["over"])
@@ -36,7 +36,7 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return as "frame" the labels of "instance" in a plane, by `read_labels_frame`.
+    """Return as "frame" what the label volume "instance" draws on a plane, by `read_labels_frame`.
 
     `payload["plane"]` holds the arguments of `PixelGrid`, and "shape" is (rows, columns).
     """
@@ -57,7 +57,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
 
 def section_layer_entry(payload: Message) -> Message:
-    """Return as "frame" what the object "instance" draws on the section "cut" through "slices"."""
+    """Return as "frame" what `read_section_frame` returns for the arguments in the payload."""
     from app.imaging.objects.layer_reading import read_section_frame
 
     slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]

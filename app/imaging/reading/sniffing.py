@@ -71,7 +71,7 @@ def sniff(path: Path) -> str:
 
 
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
-    """Return whether the result of reading a file depends on a second file (header or voxels).
+    """Return whether what is read from a file depends on a second file: its header or its voxels.
 
     `found` are the instances read from `path`; empty if the file was refused.
     """

@@ -107,8 +107,8 @@ def plain_entry(payload: Message) -> Message:
 
     Returns:
         "frames": list of `Frame`s without pixels. "slices": a mapping for each slice, empty if the
-        slice must be decoded. Its keys are "frame" (index into "frames"), "uid", "position" (mm;
-        None: as in the frame) and "layout" (`PlainLayout`).
+        slice must be decoded. Its keys are "frame" (index into "frames", where several may share
+        one), "uid", "position" (mm; None: as in the frame) and "layout" (`PlainLayout`).
     """
     silence_pydicom()
     answer = _Answer()

@@ -31,10 +31,10 @@ class Comparison:
 
     Attributes:
         kept: The remaining instances. Different files that share UID and size have their digest as
-            an attribute, so that they are never taken for copies later.
+            an attribute, so that no later step takes them for copies.
         problems: Messages about copies that were left out, one for each folder.
-        final: Whether another scan would give the same result: all files could be read, and none of
-            the already open files was involved.
+        final: Whether another scan would give the same result: all files could be read, and no open
+            file had to be compared with them.
     """
 
     kept: list[Instance]
@@ -48,10 +48,10 @@ def compare(
     instances: Sequence[Instance],
     opened: Sequence[Sequence[Instance]] = (),
 ) -> Comparison | None:
-    """Return the instances with copies left out; None if no files share a UID and a size.
+    """Return the instances without copies; None if no two files have both UID and size in common.
 
     All copies of an instance in `opened` are left out. Of other copies, the file whose path sorts
-    first is kept.
+    first is kept. Workers of `pool` read the files.
 
     Raises:
         Cancelled: The scan was cancelled.

@@ -25,12 +25,12 @@ root is the index of the opened path."""
 
 
 def listing_tasks(paths: Sequence[Path]) -> Tasks:
-    """Return the first listing tasks: one for each opened path."""
+    """Return the tasks with which a listing begins (see `list_entry`): one for each opened path."""
     return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """Return a problem for each path without images; `fruitful` has the indices of the others."""
+    """Return a problem for each path whose index is not in `fruitful`: it has no images."""
     return [no_images_problem(path) for root, path in enumerate(paths) if root not in fruitful]
 
 

@@ -6,8 +6,8 @@ batch one by one.
 
 The index lets a folder open at once the second time. It is a folder in the user's own cache with
 one file for each set of opened paths, which holds the whole result of opening them (`Snapshot`).
-The result is used as long as none of the files has changed. It has headers, patients' names
-included, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
+The result is used as long as none of the files has changed. The index has headers, with patients'
+names, never pixels; only this user may read it, and SIGHTLINE_NO_INDEX=1 turns it off. If the
 index fails, the failure is logged and the scan goes on without it; a damaged file is deleted.
 """
 
@@ -87,12 +87,12 @@ class FolderState:
             self._sure = False
 
     def add_listed(self, result: Mapping[str, Any]) -> None:
-        """Record the archives and links in a result from `list_entry`, and whether it is unsure."""
+        """Record "others" (archives and links) and "unsure" of a result from `list_entry`."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
         self._sure = self._sure and not result["unsure"]
 
     def add_unknown(self) -> None:
-        """Record that the state of at least one file is unknown."""
+        """Record that some file's state is unknown, so that `as_read` returns False."""
         self._sure = False
 
     def as_read(self) -> bool:
@@ -106,7 +106,7 @@ class FolderState:
         )
 
     def mark(self) -> str:
-        """Return a text that changes with any file; "" if listing fails or takes too long."""
+        """Return a text that changes if any file does; "" if listing fails or takes too long."""
         if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"

@@ -26,7 +26,7 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The result of a scan in the form in which the index stores it.
+    """The result of a scan of `files` files, in the form in which the index stores it.
 
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.

@@ -52,7 +52,7 @@ class Length:
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
     """Return the distance between (x, y) points: in mm if the spacing is known, else in pixels.
 
-    In an image with regions both points must lie in one of them (see `common_region`); any other
+    In an image with regions both points must lie in one of them (by `common_region`); any other
     distance is in pixels. If a region's axes have different units (a Doppler trace: seconds and
     mm/s), there is no distance: `text` gives both differences, and `value` is the vertical
     difference (or the horizontal one if only that axis has a scale).
@@ -125,7 +125,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
     and has a scale, its scale is used instead. The source is NONE if there is no scale: the spacing
     is unknown, or the image has regions but none applies.
 
-    Returns None if `vertex` coincides with another point, or if that region's axes are not in mm.
+    Returns None if `vertex` coincides with another point, or the axes of that region are not in mm.
     """
     tall, source = frame.spacing.aspect, frame.spacing.source
     if frame.regions:
@@ -145,7 +145,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
 
 def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
-    """Return a direction's patient letters, the strongest first, e.g. "LA"; "" if there are none.
+    """Return a direction's patient letters, largest component first, e.g. "LA"; "" if it has none.
 
     Args:
         direction: (x, y, z) in patient coordinates, LPS (PS3.3 C.7.6.2.1.1).

@@ -1,6 +1,6 @@
-"""Radiographic view by its code: the course of the rays through the body (CID 4010, DX View).
+"""Radiographic views by code, with the direction of the rays in the body (CID 4010, DX View).
 
-DX images name their view by a code (View Code Sequence, PS3.3 C.8.11.5), CR images by a term
+DX images name their view by a code (View Code Sequence, PS3.3 C.8.11.5), CR images by a word
 (View Position); a file may have either. Older files use SNOMED's former codes (PS3.16 8.1).
 """
 

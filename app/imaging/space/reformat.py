@@ -102,7 +102,7 @@ class SectionCut:
 
 
 def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> SectionCut:
-    """Return section `index` (from 0) through a volume of `counts` voxels along i, j and k."""
+    """Return section `index` (from 0) along axes `cut` of a volume of `counts` (i, j, k) voxels."""
     at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
     return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
@@ -121,7 +121,7 @@ def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
 def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
     """Return the voxel axes along which to cut sections in `plane`, any plane but `ACQUIRED`.
 
-    Each axis of the volume is assigned to one patient axis, for the best overall fit.
+    Each axis of the volume is assigned to one patient axis, for the largest sum of cosines.
     """
     direction: Floats = volume.direction
     best = max(
@@ -188,8 +188,8 @@ def section_steps(
 ) -> tuple[Floats, Floats, Floats]:
     """Return a section's first pixel centre, column step and row step, in mm (patient LPS).
 
-    The steps lead from one column to the next, and from one row to the next. `affine` and `counts`
-    (i, j, k) are those of the volume.
+    The steps lead to the next column and to the next row. `cut` gives the axes of the sections, and
+    `index` (from 0) selects one; `affine` and `counts` (i, j, k) are those of the volume.
     """
     corner = np.zeros(3)  # voxel (i, j, k) of the first pixel
     for axis, sign in zip((cut.right, cut.down), cut.signs[1:], strict=True):

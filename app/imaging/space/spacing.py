@@ -41,7 +41,7 @@ class UltrasoundRegion:
         units: Physical Units X and Y Direction; 3 is cm.
         delta: Physical Delta X and Y: units per pixel.
         box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () if not given.
-        low_priority: Whether bit 0 of the Region Flags is set.
+        low_priority: Whether bit 0 of the Region Flags is set: others are drawn over it.
     """
 
     spatial_format: int
@@ -54,11 +54,11 @@ class UltrasoundRegion:
 def image_regions(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Return an image's regions, most specific first, and "" or the reason why they are refused.
+    """Return an image's regions and ""; if they are refused, () and the reason.
 
-    Regions that extend beyond the image were drawn when it had another size. If the image has been
-    cropped since, their scale is still valid; if it has been scaled down, lengths in mm would be
-    wrong, so no regions are returned, and the text says why.
+    High priority comes before low, then small before large. Regions that extend beyond the image
+    were drawn when it had another size. If the image has been cropped since, their scale is still
+    valid; if it has been scaled down, lengths in mm would be wrong, so they are refused.
     """
     given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
     if _is_rescaled([item.box for item in given], rows, columns):
@@ -112,7 +112,7 @@ def contains(region: Region, point: XY) -> bool:
 
 
 def region_at(regions: Sequence[Region], point: XY) -> Region | None:
-    """Return the first region (the most specific) that contains a point, or None if none does."""
+    """Return the first of `regions` that contains a point, or None if none does."""
     return next((region for region in regions if contains(region, point)), None)
 
 
@@ -282,7 +282,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
 
 
 def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
-    """Return a non-DICOM file's spacing; unknown, with a note, if a value is 0 or impossible."""
+    """Return a non-DICOM file's spacing; if 0 or impossible, an unknown one whose note says so."""
     pair = (row_mm, column_mm)
     if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
         return Spacing(note="the file gives no spacing")

@@ -76,7 +76,7 @@ class Stack:
 
     @property
     def straight(self) -> bool:
-        """Whether the slices follow each other straight along the normal (within tolerance)."""
+        """Whether the slices lie exactly above each other along the normal (within tolerance)."""
         pixel = np.array(self.plane.spacing[::-1])
         line = np.outer(self.along / self.along[-1], self.aside[-1])
         off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()
@@ -174,7 +174,7 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return the index of the first image at each position, for an object with phases or segments.
+    """Return the index of the first image at each position, e.g. of an object with several phases.
 
     If some positions have more images than others, the indices of all images are returned.
     """
@@ -279,7 +279,7 @@ is computed where the whole header is parsed."""
 
 
 def geometry_text(geometry: StackGeometry) -> str:
-    """Return a geometry as text for attribute `STACK_KEYWORD`: numbers joined by backslashes."""
+    """Return the numbers in a geometry, field by field, joined by backslashes (`STACK_KEYWORD`)."""
     flat: list[float] = [*geometry.size, *geometry.spacing]
     flat += [part for line in geometry.direction for part in line]
     flat += [*geometry.origin, float(geometry.regular)]

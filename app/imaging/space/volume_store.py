@@ -91,9 +91,10 @@ def slice_request(slices: Sequence[Slice]) -> Message:
 def slice_answers(
     slices: Sequence[Slice], message: Message
 ) -> list[tuple[Frame, PlainLayout | NDArray[Any]] | None]:
-    """Return (frame without pixels, pixels or `PlainLayout`) per slice; None if not decoded yet.
+    """Return (frame without pixels, pixels or `PlainLayout`) for each slice in the reply `message`.
 
-    A `PlainLayout` says where in its file the slice's stored values lie.
+    A `PlainLayout` says where in its file a slice's stored values lie. None stands for a slice that
+    has yet to be decoded.
 
     Raises:
         FileProblem: A file contains a different image from the one that was scanned.
@@ -144,7 +145,7 @@ class SliceGathering:
         slices: Image and frame of each slice.
         assembly: Receives the slices.
         progress: Called from time to time with the number of slices done and the total.
-        stopped: Ends the fetching when it is set; `run` then raises `Cancelled`.
+        stopped: Event that ends the fetching once it is set; `run` then raises `Cancelled`.
     """
 
     def __init__(
@@ -425,8 +426,9 @@ class VolumeStore:
     ) -> tuple[list[Message], SectionCut] | None:
         """Return all slices of a section's volume, and the section; None if resampled or unknown.
 
-        A slice is a message: "image", an instance with only the attributes that identify patient
-        and frame of reference, and "index", the frame from 0.
+        "Unknown": `instance` is not from `reformat`, or has no section `index` (from 0). A slice is
+        a message: "image", an instance with only the attributes that identify patient and frame of
+        reference, and "index", the frame from 0.
         """
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
@@ -435,7 +437,7 @@ class VolumeStore:
         return known.slices, section_cut(known.cut, known.counts, index)
 
     def section_plane(self, instance: Instance, index: int) -> list[NDArray[np.float64]] | None:
-        """Return `section_steps` of section `index`; None if `instance` is not from `reformat`."""
+        """Return a section's `section_steps`; None if `instance` is not from `reformat`."""
         with self._lock:
             known = self._sections.get(instance.sop_instance_uid)
         if known is None:

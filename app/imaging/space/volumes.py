@@ -47,8 +47,8 @@ class PlainLayout:
         offset: Offset of the frame's first byte in the file.
         dtype: Type of the values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
         swapped: Whether the file is big endian.
-        up: Number of unused bits above the value in each word.
-        down: Number of unused bits above and below the value together.
+        up: Left shift that drops the unused bits above the value in a word.
+        down: Right shift, after `up`, that moves the value to the lowest bits.
     """
 
     rows: int
@@ -141,12 +141,12 @@ class Assembly:
         self._pixels: Array | None = None
 
     def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
-        """Add frame `place` of the stack, from 0; its pixels are `stored`, by default its own."""
+        """Add frame `place` (from 0) of the stack, with `stored` or, if None, its own pixels."""
         pixels = frame.stored if stored is None else stored
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame `place` (from 0) and return an array for the caller to write its pixels into.
+        """Add frame `place` (from 0) and return the array into which the caller writes its pixels.
 
         Returns:
             A contiguous [rows, columns] array, to be filled before the next frame is added. Its
@@ -340,7 +340,7 @@ def resample(
     fill: float,
     check: Callable[[], None] = lambda: None,
 ) -> Array:
-    """Resample slices [n, rows, columns] in a stack's order to a regular grid, linearly.
+    """Resample slices [n, rows, columns], in the order of `stack`, linearly to the regular `grid`.
 
     `fill` is the value for voxels outside the acquired slices. `check` is called for each slice,
     and may raise an exception to cancel. The voxels [slices, rows, columns] of the grid have the

@@ -120,9 +120,9 @@ def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...]
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     """Group the instances of one study by patient; their order does not matter.
 
-    Files without a patient, or with only part of an identity, are added to the one patient that
-    they match; if they match several, they form a separate group. The first instance in each group
-    is one with the most complete identity.
+    Files that give only part of an identity, or nothing of it, join the one group whose files they
+    do not contradict; if there are several such groups, they form a group of their own. The first
+    instance in each group is one with the most complete identity.
     """
     known: dict[Hashable, Identity] = {}
     members: dict[Identity, list[Instance]] = {}
@@ -203,7 +203,7 @@ class Catalogue:
             self._unseen[uid] = None
 
     def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
-        """Return the studies grown since the last call, with all instances, ordered by `paths`."""
+        """Return the whole studies that have grown since the last call, in order of `paths`."""
         uids, self._unseen = set(self._unseen), {}
         return tuple(study for study in self._studies(paths) if study.uid in uids)
 
@@ -333,10 +333,10 @@ def is_copy(first: Instance, second: Instance) -> bool:
 
 
 def with_shared_id_warnings(studies: Sequence[Study]) -> list[Study]:
-    """Return the studies; one whose Patient ID belongs to another patient too gets a warning.
+    """Return the studies, with a warning on each whose Patient ID also belongs to another patient.
 
-    Several patients within one study are reported by `build_study`, since their IDs may differ.
-    Warnings added by earlier calls are updated or removed.
+    Patients within one study may have different IDs, so `build_study` reports them. Warnings added
+    by earlier calls are updated or removed.
     """
     studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)

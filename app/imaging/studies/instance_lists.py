@@ -33,7 +33,7 @@ class TableError(ValueError):
 class SharedTexts(Mapping[str, str]):
     """A read-only mapping of attribute keywords to texts, made to take little memory.
 
-    The text of `key` is `texts[places[key]]`; instances with the same keys share one `places`.
+    `places` maps a keyword to a position in `texts`; instances with equal keywords share `places`.
     """
 
     __slots__ = ("_places", "_texts")
@@ -70,8 +70,8 @@ def instance_table(instances: Sequence[Instance]) -> dict[str, Any]:
 
     Returns:
         "texts": texts that occur more than once. "keys": lists of attribute keywords. "rows": for
-        each instance, the position of its keyword list in "keys"; then each attribute's text, or
-        its position in "texts"; then the other fields of the instance.
+        each instance, the position of its keywords in "keys"; a list of the attributes' texts, or
+        their positions in "texts"; then the other fields, in the order of `_FIELDS`.
     """
     counts = Counter(chain.from_iterable(one.attributes.values() for one in instances))
     shared = [text for text, count in counts.items() if count > 1]
@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 
 class TableReader:
-    """Creates instances from tables; equal keys and repeated texts are shared between tables."""
+    """Creates instances from tables; holds equal keyword lists and texts once for all tables."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], dict[str, int]] = {}
@@ -200,8 +200,8 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
 class StoredInstances(Sequence[Instance]):
     """The instances of a series restored from the index; thread-safe.
 
-    The instances are created in blocks on first access, each once: the same position always gives
-    the same object.
+    The instances are created, block by block, on first access, and then kept: the same position
+    always gives the same object.
 
     Args:
         first: The first instance.

@@ -27,7 +27,8 @@ def display_order(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
 
     Images that all have different positions are sorted along the normal of their plane (PS3.3
     C.7.6.2.1.1), in the direction in which instance numbers increase. Other images are sorted by
-    the first of instance number, time and file name that differs.
+    the first of instance number, temporal position, and trigger, acquisition and content time that
+    is different for every image; failing these, by instance number and file name.
     """
     start = by_tie_break(instances)
     if len(start) < 2:

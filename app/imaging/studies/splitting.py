@@ -1,4 +1,4 @@
-"""Splitting of one Series Instance UID into its stacks, and names for the parts.
+"""Splitting of the images with one Series Instance UID into stacks, and names for the parts.
 
 Only images with a position in the patient (CT, MR, PET, ...) are split by geometry and acquisition.
 Radiographic views, ultrasound clips and localisers stay together. A series in which every slice has
@@ -30,7 +30,7 @@ _ASIDE_MM = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Unsorted instances split from a series; `names` say how they differ, coarsest first."""
+    """Unsorted instances split from a series; `names` has a description of each split in turn."""
 
     instances: tuple[Instance, ...]
     names: tuple[str, ...] = ()
@@ -146,9 +146,9 @@ def _by_direction(part: Part) -> list[Part]:
 def clusters(features: NDArray[np.float64]) -> list[int]:
     """Group rows so that all values differ by less than 1 from those in the group's first row.
 
-    Returns the group number of each row. The lowest remaining row starts each group, so that groups
-    do not depend on the order of rows. All rows left after `_MAX_CLUSTERS` groups form one last
-    group.
+    Returns the group number of each row. A group starts with the remaining row that is lowest in
+    the first column (then the second, ...), so that groups do not depend on the order of rows. All
+    rows left after `_MAX_CLUSTERS` groups form one last group.
     """
     labels = np.full(len(features), -1)
     for place in np.lexsort(features.T[::-1]):

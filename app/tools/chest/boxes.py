@@ -1,7 +1,8 @@
 """Parsers for the boxes that language models write, and their conversion to image pixels.
 
-Coordinates here are pixel edges: an image of n columns reaches from 0 to n. A `Box` of
-`app.imaging.findings` has pixel centres at integers, so its coordinates are half a pixel lower.
+Coordinates here count pixel edges: the left edge of an image is 0 and the right edge of its last
+column is the number of columns. In a `Box` of `app.imaging.findings`, the centre of the first pixel
+is 0 instead, so that its coordinates are 0.5 lower.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class ParsedText:
 
     Attributes:
         groups: Phrases with their boxes; only MAIRA-2 also writes phrases without boxes.
-        text: The whole text in plain words.
+        text: The whole text without markup.
         refused: One sentence for each box or piece of text that cannot be used, with the reason.
     """
 
@@ -116,7 +117,7 @@ def whole_image(rows: int, columns: int) -> InputRectangle:
 def padded_square(rows: int, columns: int) -> InputRectangle:
     """Return the square that an image becomes by padding, as in MedGemma's published example.
 
-    Half of the padding, rounded down, is left of or above the image.
+    The image is centred; an odd pixel of padding is added at the right or below.
     """
     side = max(rows, columns)
     left, top = (side - columns) // 2, (side - rows) // 2
@@ -128,8 +129,8 @@ def centre_crop(
 ) -> InputRectangle:
     """Return the part of an image that a model receives after resizing and a central crop.
 
-    The shorter edge becomes `shortest`, the longer one int(shortest * long / short), and the crop
-    starts at (size - crop) // 2, as in transformers.
+    The image is resized until its shorter side has `shortest` pixels, then cropped to `crop_rows` x
+    `crop_columns`, with the same rounding as in the transformers library.
     """
     if columns <= rows:
         width, height = shortest, int(shortest * rows / columns)
@@ -143,7 +144,7 @@ def centre_crop(
 
 
 def finding_box(corners: Corners) -> Box:
-    """Return corners in pixel edges as a `Box`, whose coordinates are half a pixel lower."""
+    """Return `corners` (x0, y0, x1, y1), given in pixel edges, as a `Box` (half a pixel lower)."""
     x0, y0, x1, y1 = corners
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
@@ -156,7 +157,7 @@ def rounded_corners(box: Box) -> list[float]:
 def read_maira(text: str) -> ParsedText:
     """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
 
-    Each number is the index of a bin and becomes the bin's centre, as in the published parser.
+    Each number is one of 100 equal steps of the width or height and is read as the step's centre.
     """
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
@@ -184,7 +185,7 @@ def read_maira(text: str) -> ParsedText:
 def read_chexagent(text: str) -> ParsedText:
     """Parse CheXagent-2's text, e.g. "<|ref|>words<|/ref|><|box|>(10,20),(30,40)<|/box|>".
 
-    In `ParsedText.text` every usable box is replaced by its number: "words [box 1]".
+    In `ParsedText.text`, "words [box 1]" takes its place: valid boxes are numbered from 1.
     """
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
@@ -214,7 +215,7 @@ def read_chexagent(text: str) -> ParsedText:
 def read_medgemma(text: str) -> ParsedText:
     """Parse MedGemma 1.5's text, which ends with [{"box_2d": [y0, x0, y1, x1], "label": "..."}].
 
-    `ParsedText.text` is the text without that list and the marks around it.
+    `ParsedText.text` is the text before that list, without "Final Answer:" and code fences.
     """
     start, found = len(text), list[Any]()
     for match in re.finditer(r"\[\s*\{", text):

@@ -31,7 +31,7 @@ class CardiothoracicInput(ToolInput):
 
 
 class CardiothoracicOutput(BaseModel):
-    """The ratio, both widths and the judgement of the heart's size that the tool returns."""
+    """Output of the tool: the ratio, both widths, and whether the heart seems enlarged."""
 
     ratio: float
     heart_width_px: float

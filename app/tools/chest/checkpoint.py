@@ -3,8 +3,8 @@
 torch before 1.6 saved whole modules as plain pickles; the published torchxrayvision DenseNets are
 such files. `torch.load(weights_only=True)` refuses them, because they refer to their classes by
 "persistent ids", and plain unpickling would run any code that the file names. This module
-therefore interprets the pickle's opcodes itself: it records the names of classes and the arguments
-of calls without resolving either, and takes the tensors from the resulting tree.
+therefore interprets the pickle's opcodes itself: it keeps class names and the arguments of calls as
+plain data, imports and calls nothing, and looks for the tensors in this data.
 
 Layout of such a file: four pickles (magic number, protocol version, system information, the
 object), a pickle with the keys of the storages, then for each storage its length (int64) and its
@@ -56,7 +56,7 @@ def load_into(model: nn.Module, state: State, path: Path) -> None:
     """Load tensors into a model; all names and shapes must agree.
 
     Raises:
-        ToolFailed: The names or shapes differ, so the file belongs to a different model.
+        ToolFailed: The names or shapes differ, so the file (`path`) belongs to a different model.
     """
     try:
         model.load_state_dict(state)

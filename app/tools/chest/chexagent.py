@@ -1,7 +1,7 @@
 """CheXagent-2, which answers questions on chest radiographs (torch; model process only).
 
-The network is built here from the published weights (StanfordAIMI/CheXagent-2-3b). If a folder has
-another layout, the program in that folder is run instead, with the user's consent.
+Our own code builds the network and reads the published weights (StanfordAIMI/CheXagent-2-3b). If
+files differ in structure, the program that comes with them is run instead, if the user allows it.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Visual(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Return the features [images, patches, width] of images [images, 3, size, size].
 
-        The encoder's own output is used: transformers' `last_hidden_state` of the whole tower has
-        gone through a layer norm that the published model does not apply.
+        They come from the output of the SigLIP encoder before its final layer norm, because the
+        published model does not apply that norm.
         """
         seen = self.model.encoder(inputs_embeds=self.model.embeddings(pixels)).last_hidden_state
         return self.ln_post(self.attn_pool(seen + self.pos_embed)) @ self.proj
@@ -124,7 +124,7 @@ class CheXagent:
     def ask(
         self, paths: list[str], prompt: str, most: int, work: Work
     ) -> tuple[str, GeneratedTokens, int]:
-        """Return (answer, its tokens (at most `most`), the number of tokens in the prompt)."""
+        """Return (answer to `prompt`, its at most `most` tokens, number of prompt tokens)."""
         tokens = self.prompt(len(paths), prompt)
         images = [Image.open(path) for path in paths]
         with torch.inference_mode():
@@ -141,7 +141,9 @@ class CheXagent:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
+    """Return the network's modules, without weights, for the configuration in a model's folder.
+
+    The key of each is the prefix of its weights' published names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -235,14 +237,14 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question about images.
 
-    `payload` is that of `InstalledModel.payload` with "paths" (PNG files), "prompt" and
+    `payload` has "model" and "device" for `serve`; "paths" (PNG files); "prompt"; and
     "max_new_tokens".
 
     Returns:
         "text" with the model's box markup; "cut", True if the answer was cut off; "tokens", the
-        number written; "engine", `OWN` or `PUBLISHED`; "too_long", True if prompt and answer exceed
-        the model's context; "context", its length in tokens; and
-        "device", "dtype" and "notes" of `serve`.
+        number of tokens in the answer; "engine", whether our own code or the model's program ran;
+        "too_long", True if prompt and answer exceed the model's context; "context", the length of
+        that context in tokens; and "device", "dtype" and "notes" of `serve`.
     """
     paths = [str(path) for path in payload["paths"]]
     prompt, most = str(payload["prompt"]), int(payload["max_new_tokens"])
@@ -271,7 +273,7 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
+    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

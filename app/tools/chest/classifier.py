@@ -1,4 +1,4 @@
-"""The tool `chest_xray_classifier`: torchxrayvision's 18 scores and their heat maps."""
+"""The tool `chest_xray_classifier`: 18 scores, and maps of where the model looked for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
 
 def match(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the classifier's labels for the requested names, each once; () if none are requested.
+    """Return the classifier's labels for the requested names, without repeats; () for no names.
 
     Raises:
         ToolRetry: A name is unknown, and the message lists the known labels; or more than
@@ -71,7 +71,7 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 
 
 def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
-    """Return (left, top, side), in pixels, of the square that torchxrayvision crops from an image.
+    """Return (left, top, side), in pixels, of the central square that torchxrayvision looks at.
 
     `shape` is the image's [rows, columns]. torchxrayvision's function is `XRayCenterCrop`.
     """
@@ -144,7 +144,7 @@ class ClassifierInput(ToolInput):
 
 
 class ClassifierOutput(RootModel[dict[str, float]]):
-    """The classifier's scores: label -> 0..1, where 0.5 is that label's operating point."""
+    """The classifier's scores: label -> 0..1; the model reports a finding above 0.5."""
 
 
 SPEC = ToolSpec(

@@ -56,7 +56,7 @@ class CompareInput(ToolInput):
 
 
 class CompareOutput(BaseModel):
-    """The result of `chest_xray_compare`: a table of changes and how the prior was registered."""
+    """Output of `chest_xray_compare`: a table of changes, and how the prior image was aligned."""
 
     rows: list[Row]
     registered_image_path: str | None = Field(
@@ -93,8 +93,8 @@ _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
 class ComparedImage:
     """One of the two compared images, with the results of its checks.
 
-    `found` has its masks as in the file, `side` has them upright, for the table; `scores_missing`
-    says why there are no classifier scores, "" if there are.
+    `name` is the id or path in the call's arguments. The masks in `found` are as in the file; those
+    in `xray` are upright, for the table. `scores_missing` says why there are no scores, or is "".
     """
 
     name: str
@@ -112,7 +112,7 @@ class Alignment:
 
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
-        degrees: Rotation of the prior image against the current one, clockwise, both upright.
+        degrees: Clockwise rotation from the current image to the prior one, both upright.
         scale: Size of the chest on the prior image divided by that on the current one; None if a
             pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".

@@ -43,7 +43,7 @@ class XRay:
     Attributes:
         position: The view stated in the file: "PA", "AP" or "unknown".
         masks: Name -> mask of a lung or the heart, upright (see `Hanging`); only those found.
-        confidence: Name -> mean probability inside that mask.
+        confidence: Name -> mean probability, 0..1, of that structure inside its mask.
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
         scores: The classifier's scores by label, 0..1; empty if it is not installed.
@@ -63,13 +63,13 @@ class Row:
 
     Attributes:
         what: The quantity: "Cardiothoracic ratio", "Right Lung, area", "Effusion, score", ...
-        unit: "", "cm²", "px", "mm", "score".
-        current: The value on the current image, or None.
-        prior: The value on the prior image, or None.
+        unit: "cm²", "px", "mm", "score", or "" for a ratio.
+        current: The value on the current image, or None if it was not measured.
+        prior: The value on the prior image, or None if it was not measured.
         change: current - prior, or None if the two values cannot be compared.
         comparable: Whether the two values can be compared.
-        beyond_error: Whether the change is larger than the method's own error; None if there is no
-            change or the error is unknown.
+        beyond_error: Whether the change is larger than the method's own error (for a score: whether
+            it crosses 0.5); None if there is no change or the error is unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
     """
 
@@ -112,8 +112,8 @@ def change_table(
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
-    `degrees` is the rotation between the images; `scale` is the size of the chest on the prior
-    image divided by its size on the current one, each by its own spacing; None if unknown.
+    `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
+    image divided by its size on the current one, in mm. Each is None if unknown.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
@@ -126,7 +126,7 @@ def change_table(
 def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
     """Return the reasons why lengths cannot be compared between two images; empty if they can be.
 
-    `degrees` and `scale` are as for `change_table`. That a view (PA or AP) is unknown is no reason.
+    `degrees` and `scale` are as for `change_table`. Known views must be equal (PA or AP).
     """
     return [
         *_view_reasons(current, prior, strict=False),
@@ -272,8 +272,8 @@ def match_boxes(
     """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
     Returns:
-        Pairs of indices (current, prior), the largest overlap first; then the unmatched boxes, each
-        paired with None.
+        Pairs of indices (current, prior) of boxes with an intersection over union above 0.1, the
+        largest first; then each box without a partner, paired with None.
     """
     overlaps = sorted(
         ((_overlap(a, b), i, j) for i, a in enumerate(current) for j, b in enumerate(prior)),
@@ -307,7 +307,7 @@ def moved_box(box: Corners, matrix: NDArray[np.float64]) -> tuple[tuple[float, f
 
 
 def bounds(corners: Sequence[tuple[float, float]]) -> Corners:
-    """Return the smallest axis-aligned box (x0, y0, x1, y1) that contains all the points."""
+    """Return the smallest upright box (x0, y0, x1, y1) around points (x, y), in the same unit."""
     x, y = [p[0] for p in corners], [p[1] for p in corners]
     return min(x), min(y), max(x), max(y)
 
@@ -329,10 +329,11 @@ def box_row(
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
 ) -> Row:
-    """Return the table row that compares the longer sides of two matched boxes drawn by the user.
+    """Return the table row that compares the longer sides of two boxes drawn by the user.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    it has no match. `against` is the result of `length_reasons`; `number` is shown in the row.
+    the user drew it on the other image only. `number` is the pair's number in the row's text;
+    `against` are reasons not to compare, from `length_reasons`.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -363,7 +364,7 @@ def box_row(
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
     """Return the reason why a registration cannot be trusted, or "" if there is none.
 
-    The arguments are attributes of `registration.Fit`.
+    The arguments have the same names and meanings as in `registration.Fit`.
     """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"

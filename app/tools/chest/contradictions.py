@@ -41,7 +41,7 @@ _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A finding whose presence or absence the results of two tools can contradict.
+    """A finding about which two tools can contradict each other: one says present, one absent.
 
     Attributes:
         name: Name shown to users.
@@ -124,7 +124,7 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that `topic` (a finding) is present or absent, by result number `index`, from 0."""
+    """A claim that a finding (`topic`) is present or absent, made in `words` by result `index`."""
 
     topic: str
     present: bool
@@ -136,8 +136,8 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
     """Return the contradictions between results about the same image.
 
     Args:
-        results: The results of one or more questions, in the order of their calls. If a tool was
-            called repeatedly with equal arguments, only its last result counts.
+        results: The results to compare, in the order of their calls. If a tool was called
+            repeatedly with equal arguments, only its last result counts.
     """
     claims = [
         Claim(topic, present, words, index)
@@ -170,7 +170,8 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 def contradicts(sentence: str, result: CallResult) -> str | None:
     """Return the words in which a tool's result contradicts a sentence of a language model.
 
-    The text is "" if the two agree, and None if they do not speak of the same finding.
+    Returns:
+        "" if they agree; None if they do not speak of the same finding.
     """
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):
@@ -262,8 +263,8 @@ _CLAIM_READERS: Mapping[str, Callable[[CallResult], Claims]] = {
 def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
     """Return (present, sentence) if a text says that a finding is present or absent, else None.
 
-    A sentence that calls the finding present takes precedence over any that call it absent: these
-    may be about another place in the image.
+    If sentences differ, one that calls the finding present is returned: the others may be about
+    another part of the image.
     """
     absent: str | None = None
     for match in _SENTENCE.finditer(text):

@@ -47,10 +47,9 @@ class CardiothoracicRatio:
 
     Attributes:
         ratio: Width of the heart divided by width of the thorax, or None if refused.
-        heart: The heart's full width, drawn at the height midway between its two extreme points.
-        thorax: The inner width of the thorax at its widest.
-        heart_mm: Width of the heart in mm; None if no column spacing was given. The caller states
-            the source of that spacing.
+        heart: The heart's full width, at a height midway between its leftmost and rightmost points.
+        thorax: The inner width of the thorax in the row where it is largest.
+        heart_mm: Width of the heart in mm; None if no column spacing was given.
         thorax_mm: Width of the thorax in mm; None if no column spacing was given.
         warnings: Reasons that make the ratio less reliable.
         refused: The reason that there is no ratio, or None.
@@ -74,7 +73,7 @@ def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
-    """Return the widest line between the lungs' outer edges, or None if no row has both lungs."""
+    """Return the longest row from one lung's outer edge to the other's; None if no row has both."""
     r_rows, outer_right, _ = _edges(right_lung)
     l_rows, _, outer_left = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)
@@ -177,14 +176,14 @@ def measure(
 
     Args:
         masks: "Right Lung", "Left Lung" and "Heart" -> bool [rows, columns]; right and left are the
-            patient's. The image must be hung the usual way (patient's right on the viewer's left).
+            patient's. The patient's right must be on the viewer's left, with the head up.
         confidence: The same names -> mean probability in 0..1, if known.
         position: The view. "lateral" is refused; every other view but "PA" adds a warning.
         column_spacing_mm: Distance between neighbouring columns, if known; used only for the widths
             in mm.
 
     Returns:
-        The ratio with its lines and warnings, or a refusal.
+        The ratio with its lines and warnings; or, with `refused`, the reason that there is none.
 
     Raises:
         ValueError: The masks differ in shape.

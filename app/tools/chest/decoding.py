@@ -18,7 +18,7 @@ from app.tools.model_process.serving import Work
 
 
 class TokenProgress(StoppingCriteria):
-    """Reports each token while transformers generates text; `progress` may raise to cancel."""
+    """Calls `progress` at each token that transformers generates; it may raise to cancel."""
 
     def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
         self._progress = progress
@@ -44,7 +44,7 @@ class SpecialIds:
 
     Attributes:
         end: Ids that end a text.
-        pad: Id that fills up the shorter texts in a batch.
+        pad: Id of the padding token.
         start: Id that a decoder begins with; None for a model that continues a given prompt.
     """
 
@@ -101,10 +101,10 @@ def generate_tokens(
         inputs: The model's inputs. If they contain a prompt as "input_ids", the prompt is removed
             from the output.
         ids: The special token ids.
-        work: Its `progress` is called after each token; its `share` scales down `beams` when memory
-            is short, which is then noted in `notes`.
+        work: Settings of the call. Its `progress` is called after each token. If its `share` is
+            below 1 (memory is short), fewer beams are used, and a sentence in its `notes` says so.
         most: Maximum number of tokens to generate.
-        beams: Number of beams.
+        beams: Number of beams; 1 for greedy search.
     """
     # Read `share` only if it has an effect: reading it tells `serve` that a repeat with less helps.
     wide = max(1, round(beams * work.share)) if beams > 1 else 1

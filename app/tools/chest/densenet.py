@@ -1,8 +1,8 @@
 """torchxrayvision's DenseNet-121 classifier (torch; model process only).
 
 Preprocessing is torchxrayvision's own: 8-bit grey to [-1024, 1024], a central square crop, and
-bilinear resampling with antialiasing to 224 x 224. The output of each label is scaled so that 0.5
-is its operating point (Cohen et al., "TorchXRayVision", MIDL 2022): the scores are no
+bilinear resampling with antialiasing to 224 x 224. Each label's output is rescaled so that its
+decision threshold becomes 0.5 (Cohen et al., "TorchXRayVision", MIDL 2022): scores are no
 probabilities.
 """
 
@@ -67,12 +67,12 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify one image.
 
     `payload` has "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels" to
-    compute activation maps for; "spread", True to classify variants of the image as well.
+    compute activation maps for; "spread", True to classify the image's `variants` as well.
 
     Returns:
         "scores", label -> 0..1; "cells", label -> float32 [7, 7] activation map without negative
-        values; "spread", label -> standard deviation, minimum and maximum over the variants; and
-        "device", "dtype" and "notes" of `serve`.
+        values; "spread", label -> [standard deviation, minimum, maximum] of the scores of the image
+        and its variants, empty unless requested; and "device", "dtype" and "notes" of `serve`.
     """
 
     def ready(path: Path, doing: Work) -> Any:
@@ -137,7 +137,7 @@ def _spread(scores: NDArray[np.float32]) -> dict[str, list[float]]:
 
 
 def self_check(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Check if the model gives a known film the scores that torchxrayvision's README states.
+    """Check that the model gives a film the scores that torchxrayvision's README states for it.
 
     The film is prepared as torchxrayvision's scripts/process_image.py does with `-resize`, since
     the scores depend on it. `payload` and the result are as for `installation.self_check`.

@@ -91,7 +91,7 @@ class ExpertInput(ToolInput):
 
 
 class PlacedBox(BaseModel):
-    """A box (x0, y0, x1, y1), as fractions of the model's input and in pixels of the image."""
+    """A box [x0, y0, x1, y1]: in fractions of the model's input, and in pixels of the image."""
 
     number: int
     label: str

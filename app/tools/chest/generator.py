@@ -35,8 +35,8 @@ def add_label_strips(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Cor
         picture: uint8 [rows, columns]; its pixels are copied unchanged.
 
     Returns:
-        The picture with strips, and the edges (x0, y0, x1, y1) of the original picture in it, in
-        pixels (pixel centres are integers).
+        The picture with strips, and the outer edges (x0, y0, x1, y1) of the original picture within
+        it, in pixels (pixel centres are integers).
     """
     rows, columns = picture.shape
     wide = max(_LEAST, round(_SHARE * min(rows, columns)))

@@ -72,7 +72,7 @@ class BoundingBoxes(BaseModel):
 
 
 class Prediction(BaseModel):
-    """A phrase, in the model's words, and the boxes in which the model locates it."""
+    """A phrase and the boxes where MAIRA-2 finds it on the image."""
 
     phrase: str
     bounding_boxes: BoundingBoxes
@@ -184,11 +184,11 @@ def _sentence(phrase: str) -> str:
 def located_phrases(
     answer: Mapping[str, Any], shown: ModelInput, phrase: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Box]], list[str]]:
-    """Return (predictions, boxes, warnings) from the model's answer about an image.
+    """Return (predictions, boxes, warnings) from `answer`, the result of `maira.entry`.
 
-    Predictions are those of `GroundingOutput`, as JSON; boxes are pairs (label, box in pixels of
-    the original image); warnings say which boxes were unusable and which part the model did not
-    see. `phrase` is the label if the model gave none.
+    Predictions are those of `GroundingOutput`, as JSON. Boxes are pairs (label, box in pixels of
+    the original image); a box without words gets the label `phrase`. Warnings name unusable boxes
+    and what the model did not see of `shown`, the image sent to it.
     """
     rectangle = InputRectangle(*(float(edge) for edge in answer["seen"]))
     warnings = [str(note) for note in (*answer.get("notes", ()), *answer["refused"])]

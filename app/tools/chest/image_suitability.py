@@ -58,10 +58,10 @@ class StatedView:
     """The view (PA, AP, lateral) that the attributes of an image's file state.
 
     Attributes:
-        position: PA, AP or lateral; "unknown" if the file does not say, or says both PA and AP.
+        position: "PA", "AP" or "lateral"; "unknown" for other views, for none, and for PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why the film cannot be used as a frontal one, or "" if it can.
-        warnings: Warnings for the user.
+        warnings: Reasons for the user to doubt the view: a decubitus film, or contradictions.
     """
 
     position: Position
@@ -157,9 +157,9 @@ class PictureJudgement:
             degrees); "inverted" (a frontal film with black and white exchanged); "unknown" if the
             network could not run.
         certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
-        why: The objection to the picture, for the user; "" for a frontal film.
-        mirrored: The network's probability, 0..1, that the film is mirrored; judged after the flips
-            that the file's orientation calls for (`Hanging`).
+        why: Why the picture should not be used, for the user; "" for a frontal film.
+        mirrored: The network's probability, 0..1, that the film is mirrored although it was first
+            flipped as its file's orientation requires (`Hanging`).
     """
 
     view: PictureView
@@ -175,7 +175,7 @@ _lock = threading.Lock()
 def judge_picture(snapshot: ImageSnapshot, context: ToolContext) -> PictureJudgement:
     """Return a small network's judgement of the view that an image shows; results are cached.
 
-    If the packages or the embedded weights are missing, the view is "unknown".
+    If the network cannot run, for example because packages are missing, the view is "unknown".
 
     Raises:
         Cancelled: The run was stopped.
@@ -271,7 +271,7 @@ class Admission:
     Attributes:
         position: The view stated by the file's attributes.
         warnings: Reasons to doubt results, in plain words.
-        overridden: Objections to the image that the user overruled.
+        overridden: Reasons against using the image, despite which the user wants to use it.
     """
 
     position: Position
@@ -294,12 +294,10 @@ def admit(
 ) -> Admission:
     """Check an image's modality, body part, view, orientation and content; raise if it is refused.
 
-    Args:
-        snapshot: The image.
-        context: The context of the call. If it is given, a model judges the picture and the user
-            may overrule an objection; if it is None, an objection ends the call.
-        needs: Names of the model cards that the tool uses. If none of these models is installed,
-            the call is treated as if `context` were None, because the tool will fail anyway.
+    If `context` is given, a network also judges what the image shows, and the user is asked whether
+    to use an unsuitable image. If it is None, an unsuitable image is refused. `needs` names the
+    model cards of the tool; if none of them is installed, `context` is ignored, as the tool will
+    fail anyway.
 
     Raises:
         ToolFailed: The image is not a frontal chest radiograph.

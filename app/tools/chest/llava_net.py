@@ -1,9 +1,9 @@
 r"""LLaVA-Med v1.5, which answers questions with or without an image (torch; model process only).
 
 Prompt and preprocessing follow the original (microsoft/LLaVA-Med, `conv_mistral_instruct` and
-`process_images`): "[INST] <image>\nquestion [/INST]", where the image's features replace
-`<image>`; the image is padded to a square with the mean colour and resampled by CLIP's processor.
-MedRAX prompts this model in the format of another one (Vicuna) and always needs an image.
+`process_images`): "[INST] <image>\nquestion [/INST]", where the image's embeddings take the place
+of `<image>`; the image is padded to a square with the mean colour and resampled by CLIP's
+processor.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _PUBLISHED = {
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return {"": network} for a model's folder, with uninitialised parameters.
 
-    "" is the prefix of the weights' names in the published file: they have none.
+    The key is "" because the weights' published names have no common prefix.
     """
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
@@ -81,7 +81,7 @@ def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.M
 
 
 def transformers_name(name: str) -> str:
-    """Return transformers' name for a weight named as in LLaVA-Med or in an older layout."""
+    """Return transformers' present name for a weight with LLaVA-Med's or an older name of it."""
     for pattern, target in CURRENT_NAMES.items():
         name, count = re.subn(pattern, target, name)
         if count:
@@ -275,7 +275,8 @@ def _processor(path: Path, model: Any) -> Any:
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
     """Return an image, uint8 [rows, columns] or [rows, columns, 3], as an RGB square with padding.
 
-    The padding has the colour `mean` (red, green, blue in 0..1), or its average for a grey image.
+    The padding has the colour `mean` (red, green, blue in 0..1). For a grey image it is grey, with
+    the mean of these three values.
     """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
@@ -301,7 +302,7 @@ def preprocess(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
 def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list[int]]:
     """Return (token ids of the prompt before the image, token ids after it).
 
-    Without an `image`, the first list contains all ids and the second is empty. Both parts are
+    If `image` is False, the first list contains all ids and the second is empty. Both parts are
     tokenized separately, as in the original. Control tokens in the question are removed.
     """
     tokenizer = llava.tokenizer
@@ -313,7 +314,7 @@ def prompt_tokens(llava: Llava, question: str, *, image: bool) -> tuple[list[int
 
 
 def embed_prompt(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
-    """Return embeddings [1, tokens, width] of the prompt, with those of the image in between.
+    """Return the prompt's embeddings [1, tokens, width]: text, image, text.
 
     `ids` is the result of `prompt_tokens`; `values` is that of `preprocess`, or None for no image.
     """
@@ -335,11 +336,11 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Answer a question, about an image if one is given.
 
     `payload` has "question"; "pixels" uint8 [rows, columns] or [rows, columns, 3], or None; "most",
-    the maximum number of tokens in the answer; "model" and "device" for `serve`.
+    the largest number of tokens wanted; "model" and "device" for `serve`.
 
     Returns:
-        "text", "finished" (False if the answer was cut off), "most", and
-        "device", "dtype" and "notes" of `serve`.
+        "text"; "finished", False if the answer was cut off; "most", the number of tokens that was
+        allowed, fewer for a long question; and "device", "dtype" and "notes" of `serve`.
 
     Raises:
         ToolRetry: The question is too long.
@@ -371,9 +372,10 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that the vision tower in the weights is CLIP's, which the published program loads.
+    """Check that the vision tower in LLaVA-Med's weights is equal to the original CLIP's.
 
-    `payload` and result are as for `installation.self_check`; "file" is CLIP's pytorch_model.bin.
+    The published program uses CLIP's in its place. `payload` and the result are as for
+    `installation.self_check`; "file" is CLIP's pytorch_model.bin.
     """
     clip = load_state(Path(payload["file"]))
     count, largest, different = 0, 0.0, list[str]()
@@ -397,9 +399,9 @@ def compare_towers(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the tokenizer and the weights' headers in payload["weights"].
+    """Check tokenizer and weights in payload["weights"]; return {"parameters": their number}.
 
-    Installing and verifying a model call this. The result is {"parameters": their count}.
+    Only the headers of the weights are read.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -1,7 +1,7 @@
-"""MAIRA-2, which locates a phrase on a frontal film or drafts findings (model process only).
+"""MAIRA-2, which finds a phrase on a frontal film, or drafts findings (model process only).
 
-The network is built here from the published weights (microsoft/maira-2). If a folder has another
-layout, the program in that folder is run instead, with the user's consent.
+Our own code builds the network and reads the published weights (microsoft/maira-2). If their files
+differ in structure, the program that comes with them is run instead, if the user allows it.
 """
 
 from __future__ import annotations
@@ -112,9 +112,8 @@ class Maira:
     def prompt(self, phrase: str, *, grounded: bool = False) -> str:
         """Return a prompt in the model's conversation format, with `<image>` for the image.
 
-        It asks where `phrase` is; if `phrase` is "", it asks for the findings of a report, each
-        with boxes if `grounded`. The words are the published ones for a single image without
-        further information.
+        It asks where `phrase` is. If `phrase` is "", it asks for the findings of a report; if also
+        `grounded`, with their boxes. The wording is the published one for a single image.
         """
         before = _BEFORE if phrase else f"{_BEFORE} only"
         boxes = _ASK["boxes"] if grounded else ""
@@ -131,7 +130,7 @@ class Maira:
         )
 
     def embed(self, phrase: str, grey: NDArray[np.uint8], *, grounded: bool = False) -> Tensor:
-        """Return the prompt's embeddings [1, tokens, width], those of the image at `<image>`."""
+        """Return the prompt's embeddings [1, tokens, width], `<image>` replaced by the image's."""
         device = self.language.device
         pixels = self.preprocess(grey).to(device, self.language.dtype)
         # The class token comes first and is not used.
@@ -146,7 +145,7 @@ class Maira:
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work, *, grounded: bool = False
     ) -> tuple[ParsedText, GeneratedTokens, list[int]]:
-        """Return (parsed answer, its tokens (at most `most`), [rows, columns] of the input)."""
+        """Return (parsed answer, its at most `most` tokens, network input's [rows, columns])."""
         with torch.inference_mode():
             inputs = embedded_inputs(self.embed(phrase, grey, grounded=grounded))
         end = SpecialIds.of(int(self.tokenizer.eos_token_id))
@@ -158,7 +157,7 @@ class Maira:
     def seen(self, rows: int, columns: int) -> InputRectangle:
         """Return the part of an image of `rows` x `columns` pixels that the model sees.
 
-        Its corners count pixel edges: (0, 0) is the image's outer corner at the top left.
+        Its sides are in pixel edges: (0, 0) is the image's outer corner at the top left.
         """
         return visible_part(self.images, rows, columns)
 
@@ -177,7 +176,9 @@ def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return a model folder's modules, uninitialised, by the prefix of their weights' names.
+    """Return the network's modules, without weights, for the configuration in a model's folder.
+
+    The key of each is the prefix of its weights' published names.
 
     Raises:
         OtherLayout: The folder's layout differs from that of the published model.
@@ -298,15 +299,15 @@ class Published:
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Locate a phrase on an image, or write the findings of a report on it.
 
-    `payload` is that of `InstalledModel.payload` with "grey" uint8 [rows, columns], "phrase" or
-    "grounded" (see `Maira.prompt`) and "max_new_tokens".
+    `payload` has "model" and "device" for `serve`; "grey" uint8 [rows, columns]; "phrase", left out
+    to get findings; "grounded", True for findings with boxes; and "max_new_tokens".
 
     Returns:
         "seen", the part of the image that the model saw, as [left, top, right, bottom] in pixel
         edges; "groups", a list of [phrase, boxes] with boxes as fractions of that part; "text";
         "refused", one sentence for each unusable box; "input_size", the model's input as
-        [rows, columns]; "cut", True if the answer was cut off; "engine", `OWN` or `PUBLISHED`; and
-        "device", "dtype" and "notes" of `serve`.
+        [rows, columns]; "cut", True if the answer was cut off; "engine", whether our own code or
+        the model's program ran; and "device", "dtype" and "notes" of `serve`.
     """
     grey: NDArray[np.uint8] = payload["grey"]
     phrase, most = str(payload.get("phrase", "")), int(payload["max_new_tokens"])
@@ -332,7 +333,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def visible_part(images: Any, rows: int, columns: int) -> InputRectangle:
-    """Return the part of an image that the image processor `images` keeps, in pixel edges."""
+    """Return the part of an image that is left after the crop by `images`, in pixel edges."""
     shortest = dict(images.size).get("shortest_edge")
     if not shortest or not images.do_center_crop:  # a fixed size is reached without cropping
         return whole_image(rows, columns)
@@ -352,7 +353,7 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
+    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -1,4 +1,4 @@
-"""Measurements of the mask of one structure, under the same keys as in MedRAX's results."""
+"""Measurements of one structure's mask, named as in the results of MedRAX (another program)."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> d
         JSON values. `centroid` is [y, x]; `bbox` is [min_y, min_x, max_y, max_x] with the maxima
         excluded, as in MedRAX; `relative_position` gives the centroid's distances from the top and
         from the left as fractions of the image, and its distance from the image's centre;
-        intensities are values of the file after its rescale, whatever the window, and None for
-        colours; `aspect_ratio` is height / width.
+        intensities are rescaled (modality LUT) values, independent of the window, or None for a
+        colour image; `aspect_ratio` is height / width.
     """
     y, x = np.nonzero(mask)
     rows, columns = mask.shape

@@ -1,8 +1,8 @@
 """MedGemma 4B and 1.5: answers about any number of images (torch; model process only).
 
-Prompt and preprocessing are the folder's own: its chat template, and `Gemma3Processor`, which
-resamples each image to 896 x 896 pixels. The system instructions are those of the published
-examples. Decoding is greedy, as the authors advise for answers about images.
+The prompt's format is the chat template in the model's folder. `Gemma3Processor` resamples each
+image to 896 x 896 pixels. The system instructions are those of the published examples. Decoding is
+greedy, as the authors advise for answers about images.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """Load MedGemma from a folder as `work` says, but in float32 where it says float16.
+    """Load MedGemma on the device and in the precision of `work`; float32 instead of float16.
 
     Raises:
         ToolFailed: The folder is damaged, or contains a different model.
@@ -95,7 +95,7 @@ def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
 
 
 def pad_to_square(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image in the middle of a black square whose side is the image's longer one."""
+    """Return an image centred in a black square with the side max(rows, columns)."""
     rows, columns = pixels.shape[:2]
     seen = padded_square(rows, columns)
     left, top = -int(seen.left), -int(seen.top)
@@ -106,8 +106,8 @@ def pad_to_square(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def messages(question: str, images: Sequence[Any], *, locate: bool = False) -> list[dict[str, Any]]:
     """Return the conversation for the chat template: instructions, images and question.
 
-    Two or more images are numbered. With `locate`, the question is put in the words of MedGemma
-    1.5's published example that asks for boxes.
+    Two or more images are numbered. If `locate` is True, the one image and MedGemma 1.5's published
+    request for boxes are returned, with the question in it.
     """
     if locate:
         asked = (resources_dir() / "prompts" / "medgemma_boxes.txt").read_text("utf-8").strip()
@@ -154,8 +154,8 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     `payload` and the returned dict are as for `llava_net.entry`, but `payload` has "images", a list
     of uint8 [rows, columns] or [rows, columns, 3], in place of "pixels". If "locate" is true, the
-    model is asked for boxes on the only image, and the dict also has the keys of `maira.entry` for
-    boxes.
+    model is asked for boxes on the only image, and the dict also has "groups", "refused", "seen"
+    and "cut" as from `maira.entry`.
 
     Raises:
         ToolRetry: The question is too long.
@@ -209,9 +209,9 @@ def _boxes(text: str, rows: int, columns: int) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the processor and the weights' headers in payload["weights"].
+    """Check processor and weights in payload["weights"]; return {"parameters": their number}.
 
-    The result is {"parameters": number of parameters}.
+    Only the headers of the weights are read.
 
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.

@@ -1,8 +1,8 @@
 """MedSAM2 segmentation of a single image from a box or points (torch; model process only).
 
 MedSAM2 (Ma et al., arXiv 2504.03600) is SAM 2.1 with the Hiera-T encoder, fine-tuned on medical
-images at 512 x 512. transformers' `Sam2Processor` prepares image and marks: RGB, bilinear
-resampling to a square without padding, ImageNet's mean and standard deviation.
+images at 512 x 512. transformers' `Sam2Processor` prepares the image and the user's box or points:
+RGB, bilinear resampling to a square without padding, ImageNet's mean and standard deviation.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _TRUNK = "vision_encoder.backbone"
 
 @dataclass(slots=True)
 class Segmenter:
-    """The loaded MedSAM2, with a cached encoding of the last image (identified by SHA-256)."""
+    """The loaded MedSAM2; `features` encode the last image, `seen` is that image's SHA-256."""
 
     net: Any
     processor: Any
@@ -165,16 +165,16 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Args:
         payload: "model" and "device" for `serve`; "pixels" uint8 [rows, columns] or
-            [rows, columns, 3]; "box" [x0, y0, x1, y1], the first and last pixel centres, or None;
+            [rows, columns, 3]; "box" [x0, y0, x1, y1], the centres of its corner pixels, or None;
             "points" [[x, y], ...] and "labels" [1 for inside, 0 for outside, ...], or None.
         progress: Called before each step.
 
     Returns:
         "mask" uint8 [rows, columns]: for a single point the best-scoring of three masks, else the
-        network's only one; "scores", the estimated overlap of each of these masks with the true
-        structure, 0..1; "chosen", the index of the returned mask; "object", the probability (0..1)
-        that the marks show an object at all; "model_size", [rows, columns] of the network's input;
-        and "device", "dtype" and "notes" of `serve`.
+        network's only one; "scores", the network's estimate for each of these masks of its overlap
+        with the true structure, 0..1; "chosen", the index of the returned mask; "object", the
+        probability (0..1) that there is an object at the marks; "model_size", [rows, columns] of
+        the network's input; and "device", "dtype" and "notes" of `serve`.
     """
 
     def work(model: Segmenter, doing: Work) -> dict[str, Any]:
@@ -215,11 +215,10 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 
 
 def is_ambiguous(payload: dict[str, Any]) -> bool:
-    """Return True if the marks are a single point, for which the network draws three masks.
+    """Return True if a single point is given and no box: the network then draws three masks.
 
-    For a box or several points it draws one mask (`_use_multimask` in bowang-lab/MedSAM2), because
-    fine-tuning on boxes did not train the other three. Only if that mask is unstable, transformers
-    takes the best of the other three, as the published program does.
+    Otherwise it draws one mask (as `_use_multimask` in bowang-lab/MedSAM2), because fine-tuning on
+    boxes trained only this one. If it is unstable, transformers takes the best of the other three.
     """
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
@@ -241,7 +240,7 @@ def _encode_image(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> No
 def prepare_marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
-    """Return the payload's box and points as network inputs, in pixels of the network's input."""
+    """Return box and points in `payload` as network inputs, scaled from the image's `shape`."""
     given: dict[str, Any] = {"original_sizes": [list(shape)]}
     if payload.get("box") is not None:
         given["input_boxes"] = [[[float(v) for v in payload["box"]]]]

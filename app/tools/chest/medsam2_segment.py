@@ -36,7 +36,7 @@ class Marks:
     """A box and points that mark a structure, in image pixels (pixel centres are integers).
 
     Attributes:
-        box: Outer edges (x0, y0, x1, y1), or None.
+        box: Left, top, right and bottom edge (x0, y0, x1, y1), or None.
         points: (x, y) of each point.
         labels: One label per point: 1 if it lies inside the structure, 0 if outside.
     """
@@ -207,7 +207,7 @@ class MedSam2Input(ToolInput):
 
 
 class MedSam2Output(BaseModel):
-    """Result of `medsam2_segment`: the outline's figures; positions are in pixels of the image."""
+    """Output of `medsam2_segment`: measurements of the mask; positions are in image pixels."""
 
     found: bool
     area_pixels: int

@@ -52,11 +52,10 @@ def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """The flips that bring an image to the orientation that the models were trained on.
+    """The flips that turn an image upright: the patient's right on the viewer's left, head up.
 
-    In that orientation the patient's right is on the viewer's left and the head is up. Applying the
-    flips twice restores the image. An image that lies on its side is not flipped; a warning says
-    so.
+    The models were trained on upright images. Applying the flips twice restores the image. An image
+    that lies on its side is not flipped; a warning says so.
     """
 
     mirror: bool = False
@@ -65,7 +64,7 @@ class Hanging:
 
     @classmethod
     def of(cls, orientation: Orientation) -> Hanging:
-        """Return the flips after which x grows to the patient's left and y to the feet."""
+        """Return the flips that turn an image of this orientation upright."""
         row, column = orientation.row[:1], orientation.column[:1]
         if row in ("H", "F") or column in ("L", "R"):
             return cls(warnings=("the image lies on its side: the model expects it upright",))
@@ -123,10 +122,7 @@ class ModelInput:
     def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> ModelInput:
         """Prepare an image for a model that was trained on PNG and JPEG files of radiographs.
 
-        Args:
-            snapshot: The image.
-            pixels: Pixels to use instead of the image's, with the same number of rows and columns;
-                None for `model_pixels`.
+        `pixels` are used in place of the image's and have its size; None to use `model_pixels`.
         """
         pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)
@@ -139,7 +135,7 @@ class ModelInput:
         return int(self.pixels.min()) == int(self.pixels.max())
 
     def original(self, corners: Corners) -> Corners:
-        """Convert corners from pixel edges of `pixels` to pixel edges of the original image."""
+        """Convert (x0, y0, x1, y1) from pixel edges of `pixels` to those of the original image."""
         x0, y0, x1, y1 = corners
         down = self.rows / self.pixels.shape[0]
         across = self.columns / self.pixels.shape[1]

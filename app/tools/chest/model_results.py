@@ -15,7 +15,7 @@ from app.tools.needs import require_packages
 
 
 def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
-    """Return the `needs` of a tool's spec: the weights of the model `name`, and these packages."""
+    """Return `ToolSpec.needs` for a tool that needs these packages and the weights of `name`."""
     return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
@@ -84,7 +84,7 @@ def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
 
 
 def model_metadata(model: InstalledModel, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata about the model that answered: title, weights, engine and device."""
+    """Return facts on the model that answered: title, weights' SHA-256, device, engine if given."""
     engine = {"engine": answer["engine"]} if "engine" in answer else {}
     return {
         "model": model.card.title,
@@ -101,7 +101,7 @@ def labelled_findings(
     description: str,
     group: str,
 ) -> tuple[Finding, ...]:
-    """Return one finding per (label, geometry); all in `group` are shown and hidden together."""
+    """Return a finding for each (label, geometry) in `shapes`; the user hides a `group` as one."""
     return tuple(
         Finding(
             id=new_id(),
@@ -133,8 +133,7 @@ class CheckedText:
     """The text of a model after checking.
 
     Attributes:
-        text: The usable text; if the model repeated itself in a loop, only the first round is kept.
-            "" if nothing is usable.
+        text: The usable text, without what the model repeated in a loop; "" if nothing is usable.
         faults: The text's faults in plain words, one clause each; empty if there are none.
     """
 

@@ -22,11 +22,12 @@ _OTHER_NAMES: dict[str, list[str]] = shipped_table("chest", "structures")["other
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
-    """Return the known structures for the requested names, in the requested order without repeats.
+    """Return the standard names of the requested structures, in the requested order, each once.
 
     Args:
-        requested: Names in any case and spacing; None or an empty list for all available ones.
-        available: The structures that the installed model can outline.
+        requested: Names in any case and spacing; None or an empty list for all in `available`.
+        available: The structures that the installed model can outline. A structure that was
+            requested by name is returned even if it is not among them.
 
     Raises:
         ToolRetry: A name is not one of the 14 structures; the message suggests similar ones.

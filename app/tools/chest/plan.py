@@ -1,7 +1,7 @@
-"""The chest pack's plan: English and German words, and the tools that they request.
+"""The chest pack's plan: which English and German words in a question request which tools.
 
-It also has rules for tools that another pack may bring (a report generator, phrase grounding);
-rules for tools that are not installed have no effect.
+Some rules are for tools of other packs (a report generator, phrase grounding); they have no effect
+if these are not installed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """English and German words that request the tools of the large models.
 
-`app.tools.pack_plan` documents their form. Common radiological words ("effusion", "heart") are left
-out: these tools run only if the user asks for them or for their kind of result.
+`app.tools.pack_plan` documents how words are written. Common radiological words ("effusion",
+"heart") are left out, so that the tools run only if the user asks for them or for what they make.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """English and German words by which chest questions are recognised.
 
-`app.tools.pack_plan` documents their form. A `*` marks the side on which a German noun is joined to
-another word to form a compound ("*erguss", "lungen*").
+`app.tools.pack_plan` documents how they are written. `*` stands for the rest of a German compound
+noun ("*erguss", "lungen*").
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
     """Return the image centred in a black square of the network's size.
 
     Returns:
-        float32 [1, 1, 512, 512] in [-1024, 1024], and the (top, left) corner of the image in the
-        square before it was resampled, in pixels.
+        The square, float32 [1, 1, 512, 512] in [-1024, 1024]; and the (top, left) padding around
+        the image, in pixels of the image.
     """
     grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
     rows, columns = pixels.shape
@@ -81,7 +81,7 @@ def remove_letterbox(
 ) -> Tensor:
     """Resample a structure's probabilities [512, 512] to the image's [rows, columns], `shape`.
 
-    The padding is cut off. `corner` is the image's (top, left) in the square, from `letterbox`.
+    The padding is cut off. `corner` is the padding (top, left) that `letterbox` returned.
     """
     side = max(shape)
     grown = functional.interpolate(

@@ -42,8 +42,8 @@ def load_either_way(
 ) -> Read | Run:
     """Load a model with our own code (`read`) or, if its folder has another layout, with `run`.
 
-    `run` uses the program in the folder; `read` raises `OtherLayout` if the layout is not the
-    published one. `title` is shown with the progress.
+    `run` uses the Python program in the folder. `read` raises `OtherLayout` if the files are not
+    structured like the published ones. `title` is shown with the progress.
 
     Raises:
         ToolFailed: Neither way can load the model.
@@ -74,9 +74,9 @@ _REMEDY = (
 
 
 def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
-    """Return `auto.from_pretrained(folder, **how)`, which may run the code in the folder.
+    """Return `auto.from_pretrained(folder, **how)`, which may run the Python code in the folder.
 
-    `auto` is AutoTokenizer or the like.
+    `auto` is a class of transformers such as AutoTokenizer.
 
     Raises:
         ToolFailed: The user has not allowed the code, or it fails.
@@ -106,9 +106,9 @@ def load_with_program(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
 def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
     """Return the model in a folder, loaded with the program in that folder.
 
-    Its device and precision are those in `work.placement`. A model is refused if the files lack any
-    of its parameters, because transformers would fill them with random numbers, or if transformers
-    left any of its buffers without values; see `marked_memory`.
+    Its device and precision are those in `work.placement`. It is refused if the files lack one of
+    its parameters, which transformers would fill with random numbers; if a buffer got no value (see
+    `marked_memory`); or if a loaded weight was changed.
 
     Raises:
         ToolFailed: The user has not allowed the program, it fails, or the weights do not fit it.
@@ -142,8 +142,8 @@ def load_model_with_program(auto: Any, folder: Path, work: Work) -> Any:
 def require_consent(work: Work, folder: Path) -> None:
     """Raise an error unless the user has allowed this model's program and its files are unchanged.
 
-    The viewer has checked this before, but the files may have changed while the call waited for its
-    process and the weights were loaded.
+    This repeats a check by the viewer, because the files may have changed while the call waited and
+    the weights were loaded.
 
     Raises:
         ToolFailed: The program is not allowed or has changed; the message says how to allow it.

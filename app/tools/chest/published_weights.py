@@ -2,8 +2,8 @@
 
 `load_model` lets transformers load them. transformers fills weights that a folder lacks with random
 numbers and only logs it; such a model would still give confident answers, so it is an error here.
-`fill_parameters` copies safetensors into our own modules, for checkpoints whose own program cannot
-run here: every parameter must be in the files, and every tensor in the files must be used.
+`fill_parameters` copies safetensors into modules that our own code builds, for models whose own
+program does not run: every parameter must be in the files, and every tensor in them must be used.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def marked_memory() -> Generator[None]:
 
     transformers creates a model with uninitialised memory and copies the files' tensors into it.
     Buffers that are in no file (rotary tables, position ids) keep that memory, without any message,
-    unless the model's class computes them again. `unset_buffers` then finds them by these values.
+    unless the model's class computes them again. The NaN lets `unset_buffers` find such buffers.
     """
     before = torch.are_deterministic_algorithms_enabled()
     only_warned = torch.is_deterministic_algorithms_warn_only_enabled()
@@ -90,15 +90,15 @@ def marked_memory() -> Generator[None]:
 
 
 def unset_buffers(model: nn.Module) -> list[str]:
-    """Return the names of buffers that a model loaded in `marked_memory` left without values."""
+    """Return the names of buffers that got no value while `model` was loaded in `marked_memory`."""
     return sorted(name for name, buffer in model.named_buffers() if _is_marked(buffer))
 
 
 def altered_weights(model: nn.Module, folder: Path) -> list[str]:
     """Return the names of weights whose values in a loaded model differ from those in its files.
 
-    transformers may run the program's own initialisation on a module with a buffer that is in no
-    file, and so overwrite the module's loaded weights.
+    If a buffer of a module is in no file, transformers may initialise the whole module again with
+    the model's own code, and so overwrite weights that it has already loaded.
     """
     state = model.state_dict()
     altered = list[str]()
@@ -124,10 +124,10 @@ def fill_parameters(
     rename: Callable[[str], str] = lambda name: name,
     tell: FractionCallback = lambda fraction: None,
 ) -> None:
-    """Copy each tensor in a folder's safetensors files into the module for its name's prefix.
+    """Copy each tensor in a folder's safetensors files into the module that needs it.
 
     Args:
-        parts: Prefix of published weight names -> module.
+        parts: Prefix of published weight names -> the module with these weights.
         folder: The model's folder.
         rename: Converts a published name to the current name in transformers.
         tell: Called with the fraction copied so far, 0..1; may raise to stop.
@@ -163,7 +163,7 @@ def check_weights(
     build: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
     rename: Callable[[str], str] = lambda name: name,
 ) -> dict[str, Any]:
-    """Check the weights in payload["weights"] by their headers; return {"parameters": number}.
+    """Check the weights in payload["weights"]; return {"parameters": their number}.
 
     Names and shapes in the files' headers are compared with those of the modules that `build`
     returns. `rename` is as for `fill_parameters`.
@@ -189,10 +189,10 @@ def check_weights(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files in a folder: those named in its index, or all if it has none.
+    """Return the weight files in model.safetensors.index.json; without it, model.safetensors.
 
     Raises:
-        ToolFailed: A file named in the index is missing, or there are no weights.
+        ToolFailed: One of these files is missing, or the index names none.
     """
     index = folder / "model.safetensors.index.json"
     if index.is_file():
@@ -264,10 +264,10 @@ def load_model(
 
     Args:
         kind: The model's class in transformers.
-        path: The model's folder.
+        path: The folder.
         work: Provides the device and the precision.
         config: The model's configuration; None to read it from the folder.
-        key_mapping: Patterns of weight names in the folder -> names in the class.
+        key_mapping: Regular expressions for weight names in the folder -> names in the class.
         unused: Prefixes of weights that are not needed and may be missing.
         dtype: Data type to use instead of the one in `work.placement`.
 
@@ -308,7 +308,7 @@ _CURRENT_NAMES = (
 
 
 def current_name(name: str) -> str:
-    """Return transformers' current name for a weight of an image-text model with an older name."""
+    """Return the name that transformers now gives to a weight of an image-text model."""
     for pattern, now in _CURRENT_NAMES:
         name, count = re.subn(pattern, now, name)
         if count:

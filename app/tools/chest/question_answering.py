@@ -34,7 +34,7 @@ _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 @dataclass(frozen=True, slots=True)
 class ModelPicture:
-    """The picture that is sent to a model for an image, with warnings.
+    """The picture of an image as it is sent to a model, with warnings.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
@@ -82,9 +82,9 @@ def answer_question(
 
     Args:
         entry: The model's entry function in the model process.
-        model: The model.
+        model: The installed model.
         arguments: The call's arguments, "question" and "max_new_tokens" among them.
-        images: The images, in the form that the entry takes.
+        images: Payload entries with the images: "pixels" or "images", as `entry` expects.
         warnings: Warnings about the images.
         context: The context of the tool call.
 

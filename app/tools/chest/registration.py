@@ -38,7 +38,7 @@ class View:
         pixels: uint8 [rows, columns], upright.
         lungs: bool [rows, columns]; not empty.
         spacing: (between columns, between rows), in mm or another unit shared by both images.
-        origin: Position (x, y) of the centre of pixel (0, 0), in the same unit.
+        origin: Position (x, y) of the centre of pixel (0, 0), in the unit of `spacing`.
     """
 
     pixels: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class View:
         return made
 
     def reduced(self) -> View:
-        """Return the view, averaged over blocks of pixels to at most `_WORKING_SIDE` a side."""
+        """Return the view, averaged over blocks of pixels to at most 768 pixels a side."""
         times = math.ceil(max(self.pixels.shape) / _WORKING_SIDE)
         if times <= 1:
             return self
@@ -82,13 +82,13 @@ class Fit:
 
     Attributes:
         matrix: [3, 3], from pixels of the current image to pixels of the prior.
-        degrees: Rotation of the prior image against the current one, clockwise on screen.
+        degrees: Clockwise rotation on screen from the current image to the prior one.
         scale: Size of structures in the prior image divided by their size in the current one, both
-            measured in the shared unit.
+            in the unit of `View.spacing`.
         overlap: Dice coefficient of the lungs after registration.
         before: Dice coefficient of the lungs when only the images' centres are matched.
-        by: What determined the transform: "greys", or "outlines" if matching the grey levels made
-            the overlap worse.
+        by: "greys" if the grey levels determined the transform; "outlines" if only the lungs' masks
+            did, because matching the grey levels made the overlap worse.
     """
 
     matrix: Matrix

@@ -3,8 +3,8 @@
 The models are IAMJB's baselines for CheXpert and MIMIC-CXR (Chambon et al., "CheXpert Plus", 2024),
 one for the findings and one for the impression. Preprocessing is the folder's own
 `ViTImageProcessor`, on RGB; the text begins with the tokenizer's [CLS] and ends with its [SEP], 128
-tokens in all, as in the authors' example. That example asks for two beams by a name that
-transformers does not know, so it decodes greedily; here two beams are used.
+tokens in all, as in the authors' example. Two beams are used, as the example asks for, although it
+decodes greedily itself, because transformers does not know its name for that option.
 """
 
 from __future__ import annotations

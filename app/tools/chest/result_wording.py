@@ -171,9 +171,9 @@ def phrase_to_locate(
 ) -> Callable[[Data, Data], Mapping[str, str] | None]:
     """Return a function that makes a locating tool's arguments from the classifier's result.
 
-    `argument` gets a phrase for the label with the highest score of those that were asked for; if
-    none were, of those above the operating point. `others` are further arguments. If there is no
-    such label, the function returns None.
+    It chooses the label with the highest score among those that the question asked for; if it asked
+    for none, among those above 0.5. The argument named `argument` gets a phrase for this label, and
+    `others` are added. Without such a label, it returns None.
     """
 
     def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:

@@ -69,7 +69,10 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Raise `ToolFailed` if model_index.json is invalid or names unusual classes or packages."""
+    """Raise `ToolFailed` unless payload["weights"] is the folder of a Stable Diffusion pipeline.
+
+    Its model_index.json must name that pipeline, and only the usual packages for the parts.
+    """
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -43,14 +43,13 @@ class Segmentation:
             were found.
         confidence: Name -> mean probability inside that structure's own mask.
         missing: Requested structures that were not found.
-        model: Name of the weights.
-        weights_sha256: Digest of the weights.
+        model: Name of the weights; `weights_sha256` is their digest.
         model_size: (rows, columns) of the model's input.
         warnings: Reasons to doubt the masks.
-        agreement: Name -> mean Dice coefficient between the mask from each of the network's passes
-            and the result; empty if the model makes only one pass.
-        ratio_spread: Variation of the cardiothoracic ratio over those passes, or None if there is
-            only one pass or a pass has no ratio.
+        agreement: Name -> mean Dice coefficient of this mask with those from each single pass of
+            the network; empty if the model makes only one pass.
+        ratio_spread: Largest minus smallest cardiothoracic ratio over those passes, or None if
+            there is only one pass or a pass has no ratio.
     """
 
     masks: dict[str, Mask]

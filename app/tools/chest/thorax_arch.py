@@ -40,8 +40,8 @@ class Block(nn.Module):
 class ThoraxNet(nn.Module):
     """Four-level U-Net at half resolution, with classifiers of the view at its lowest level.
 
-    The input is [n, 1, 256, 256]. The outputs are logits: background and STRUCTURES [n, 4, 128,
-    128], VIEWS [n, 4], and "the film is mirrored" [n].
+    For images [n, 1, 256, 256] it returns logits: [n, 4, 128, 128] for the background and
+    STRUCTURES, [n, 4] for VIEWS, and [n] for "the film is mirrored".
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class ThoraxNet(nn.Module):
         return self._classify(self._encode(x)[0])
 
     def mirror_features(self, x: Tensor) -> Tensor:
-        """Return features [n, f] of images `x`, by which mirrored films are recognised."""
+        """Return the features [n, f] of images `x` that tell the network if a film is mirrored."""
         return _grid_features(self._encode(x)[0])
 
     def _classify(self, bottom: Tensor) -> tuple[Tensor, Tensor]:

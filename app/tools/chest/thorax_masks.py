@@ -137,8 +137,9 @@ def clean_margins(probabilities: FloatImage) -> FloatImage:
             up to 1.
 
     Returns:
-        Margins [3, rows, columns] in -1..1, above 0 inside a structure and smooth across its edge,
-        so that they can be enlarged before they are cut at 0. At most one is above 0 at each pixel.
+        Margins [3, rows, columns] in -1..1: roughly each structure's probability minus the largest
+        other one. They are above 0 inside a structure (at most one at each pixel) and smooth across
+        its edge, so that `enlarge_masks` can enlarge them before it compares them with 0.
     """
     extent = max(probabilities.shape[1:])
     margins: list[FloatImage] = []
@@ -194,7 +195,7 @@ def check_shapes(
 
     Args:
         masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape, without padding.
-        confidence: The same names -> confidence, 0..1.
+        confidence: The same names -> mean probability inside the mask, 0..1.
         mirrored: Probability that the film is shown mirrored, 0..1.
     """
     side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()
@@ -314,9 +315,9 @@ class Window:
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
     def on_grid(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
-        """Return this window in cells of a grid that covers the same image.
+        """Return this window in cells of a coarser or finer grid over the same image.
 
-        `shape` is the image's (rows, columns), `grid` the grid's.
+        `shape` is the image's (rows, columns), `grid` those of the grid.
         """
         rows, columns = grid[0] / shape[0], grid[1] / shape[1]
         return Window(
@@ -330,7 +331,7 @@ class Window:
 def film_window(pixels: FloatImage) -> Window:
     """Return the window of an image [rows, columns] without its uniform borders, such as padding.
 
-    If that window is very small, the window of the whole image is returned.
+    If it is narrower than 20 % of the image's longer side, the whole image's window is returned.
     """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
@@ -371,10 +372,10 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return disjoint masks of `shape` from `clean_margins`' margins, enlarged and then cut at 0.
+    """Return masks of `shape`, without overlaps, from the margins that `clean_margins` returns.
 
-    Cutting after enlarging gives smooth edges. Only the part around each structure is enlarged,
-    which saves most of the time on a large film.
+    The margins are enlarged first; then each mask is where its margin is above 0, which gives
+    smooth edges. Only the part around each structure is enlarged, to save time on a large film.
     """
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []

@@ -1,9 +1,9 @@
 """The embedded chest segmentation: right lung, left lung and heart on frontal radiographs.
 
-Imported only in the model process, since it imports torch. The network runs on the whole image,
-then on the thorax alone, upright and rotated. It was trained on synthetic radiographs
-(``training/thorax``); ``resources/models/thorax-net/CARD.md`` describes its limits. Not for
-diagnosis.
+Imported only in the model process, since it imports torch. The network makes several passes: on the
+whole image, then on the thorax alone, unrotated and rotated by 5 degrees both ways. It was trained
+on synthetic radiographs (``training/thorax``); ``resources/models/thorax-net/CARD.md`` describes
+its limits. Not for diagnosis.
 
 Image tensors are [n, 1, rows, columns] in 0..1, bright = dense; class probabilities are [4, rows,
 columns]: background, right lung, left lung, heart.
@@ -50,14 +50,14 @@ _STEP = 2  # use every second row and column of the coarse grid, for speed
 
 @dataclass(frozen=True, slots=True)
 class PassVariation:
-    """The variation of the results between the network's passes (upright and rotated) on one image.
+    """The variation of the results between the network's passes on one image.
 
     Attributes:
         agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
             averaged over the passes; only structures that were found.
         ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
             has no ratio or there is only one pass.
-        warnings: Sentences for the user.
+        warnings: One sentence for each structure whose outline changes much between the passes.
     """
 
     agreement: dict[str, float]
@@ -70,8 +70,7 @@ def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVari
 
     Args:
         parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
-        margins: The result's margins [3, rows, columns] on the same grid; a margin is above 0
-            inside its structure.
+        margins: The result, as `clean_margins` returns it: [3, rows, columns] on the same grid.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
     winners = [part[:, ::_STEP, ::_STEP].argmax(axis=0) for part in parts]
@@ -160,13 +159,12 @@ class ViewEstimate:
     """The view of an image, estimated from both the image and its negative.
 
     Attributes:
-        view: "frontal", "lateral" or "unknown": that of the image or its negative, whichever looks
-            more like a frontal film.
-        inverted: True if the negative looks more like one.
+        view: "frontal", "lateral" or "unknown", for the image or, if `inverted`, for its negative.
+        inverted: True if the negative looks more like a frontal film than the image itself.
         frontal: Probability that the image is a frontal film, inverted or not as `inverted` says.
         lateral: Probability of a lateral film, averaged over the image and its negative.
         other: Probability of any other picture, averaged over the image and its negative.
-        mirrored: `NetworkOutput.mirrored` of the same one as `view`.
+        mirrored: Probability that the film is mirrored, for the image or its negative like `view`.
     """
 
     view: View
@@ -200,8 +198,8 @@ def mirrored_view(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> ViewEst
     """Return the view of an image flipped left to right, or None if it is not clearly frontal.
 
     This recognises films that are shown mirrored: they may not look frontal, since the heart is on
-    the wrong side. `box` is the letterboxed image [1, 1, 256, 256], `mirrored` the probability that
-    it is shown mirrored; if that is low, the result is None.
+    the wrong side. `box` is the letterboxed image [1, 1, 256, 256]. `mirrored` is the probability
+    that it is shown mirrored; below 0.5, nothing is flipped and None is returned.
     """
     if mirrored < _MIRRORED:
         return None
@@ -244,7 +242,10 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated anticlockwise; see `grid_sample` for `padding`."""
+    """Return square images [n, c, s, s] rotated anticlockwise; `padding` fills the corners.
+
+    It is a `padding_mode` of torch's `grid_sample`: "zeros", "border" or "reflection".
+    """
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -254,9 +255,9 @@ def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torc
 def remove_letterbox(
     classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Resample maps [c, 128, 128] of a letterboxed image to `size`, without the padding.
+    """Resample class probabilities [4, 128, 128] of a letterboxed image without its padding.
 
-    `shape` is the image's (rows, columns); the result is [c, rows, columns] of `size`.
+    `shape` is the image's (rows, columns); the result is [4, rows, columns] with those of `size`.
     """
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the result in coordinates of the square, -1..1 from edge to edge.
@@ -276,10 +277,10 @@ def remove_letterbox(
 def refine_on_thorax(
     net: ThoraxNet, image: torch.Tensor, first: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Repeat the segmentation on the thorax alone, upright and rotated, and average all passes.
+    """Repeat the segmentation on the thorax alone, unrotated and rotated, and average all passes.
 
-    `image` is [1, 1, rows, columns]; `first` are the first pass's probabilities [4, h, w] on the
-    coarse grid.
+    `image` is [1, 1, rows, columns]; `first` are the first pass's class probabilities [4, h, w] on
+    the grid of `coarse_shape`.
 
     Returns:
         The averaged probabilities, and the probabilities from each pass, all on the same grid.
@@ -391,7 +392,7 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
         weights: The network from `load`.
 
     Returns:
-        Masks at the input's own size, or a refusal.
+        Masks at the input's own size; or, with `refused`, the reason why there are none.
 
     Raises:
         ValueError: The pixels are not a 2-D array of finite numbers.

@@ -1,4 +1,4 @@
-"""The general pack's plan: words (English, German) that request its tools, and result texts."""
+"""The general pack's plan: the words that request its tools, and the wording of their results."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A process starts with the first call and keeps its models loaded for later calls. Calls on one
 device take turns. The process is ended if a function does not react to a cancel or exceeds its
-time limit, and after `idle_s` seconds without work; the viewer survives its crashes. The process
+time limit, and after `idle_s` seconds without work. If it crashes, the viewer goes on. The process
 itself decides which models stay loaded (`model_process.serving`).
 """
 
@@ -48,7 +48,7 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
 def likely_device() -> str:
     """Return the device that torch will probably find ("cuda", "mps" or "cpu"); torch isn't loaded.
 
-    The result only decides which process runs a call; in it, torch itself chooses the device.
+    The result only decides which process runs a call; there, torch chooses the device itself.
     """
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
@@ -62,7 +62,7 @@ def likely_device() -> str:
 
 
 def device_name(wanted: str) -> str:
-    """Return the name of the device to run on: `wanted`, or the likely one for "auto" or ""."""
+    """Return the name of the device to run on: `wanted`, or `likely_device()` for "auto" or ""."""
     return likely_device() if wanted in ("", "auto") else wanted
 
 
@@ -72,7 +72,7 @@ _POLL_S = 0.05
 class DeviceQueue:
     """Runs calls in one device's worker process, one at a time in the order of their arrival.
 
-    `ended` is called after the process was ended because it was idle.
+    The `ended` function is called after the process was ended because it was idle.
     """
 
     def __init__(self, name: str, worker: Worker, ended: Callable[[], None]) -> None:
@@ -174,7 +174,7 @@ class DeviceQueue:
             self._leave(ticket)
 
     def close(self) -> None:
-        """End the process for good, with the call running in it; waiting calls are cancelled."""
+        """End the process for good, even during a call; waiting calls raise `Cancelled`."""
         with self._turns:
             self._closed = True
             self._arm(None)
@@ -248,7 +248,7 @@ class CallTracker:
             self._board.set(self._device, state)
 
     def progress(self, fraction: float, text: str) -> None:
-        """Pass a progress message on to the user, or handle the event that the text carries."""
+        """Tell the user of a call's progress; if `text` is an event (see `protocol`), handle it."""
         event = protocol.parse_event(text)
         if event is not None:
             self._event(event)
@@ -277,7 +277,7 @@ class CallTracker:
         self._rest()
 
     def failed(self, error: BaseException, *, alive: bool) -> None:
-        """Update the model's state after an error; `alive` says whether the process still runs."""
+        """Update the model's state after an error; `alive` is False if the process has ended."""
         known = self._known()
         if not alive:
             self._board.clear_device(self._device)
@@ -413,7 +413,7 @@ class ProcessHost:
     def unload(self, model: str | None = None) -> None:
         """Unload a model, or all if None, after the calls that are running or waiting have ended.
 
-        If no model is left in the process, it is ended: only that is sure to free the memory.
+        A process that has no other model loaded is ended, the only sure way to free its memory.
         """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):

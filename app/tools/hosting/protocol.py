@@ -1,7 +1,7 @@
 """Events, other than progress, that the model process sends to the host; no torch here.
 
-An event travels as the text of a progress message. Its text begins with a control character, which
-texts for the user never contain.
+An event ("model loaded") is sent as the text of a progress message. It begins with a control
+character, with which texts for the user never begin.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ class ProcessorOutOfMemory(OutOfMemory):
 
 
 def event_text(kind: str, **facts: Any) -> str:
-    """Return the text of a progress message that carries an event of this kind, with its facts."""
+    """Return an event as the text of a progress message; `facts` are its further keys."""
     return _MARK + json.dumps({"kind": kind, **facts})
 
 
 def parse_event(text: str) -> dict[str, Any] | None:
-    """Return the event in a progress message; None if the message is a text for the user."""
+    """Return the event in a progress message: "kind" and its facts; None for a text for the user.
+
+    If the event is damaged, the result is {}.
+    """
     if not text.startswith(_MARK):
         return None
     try:

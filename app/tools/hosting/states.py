@@ -27,7 +27,7 @@ _EVERY_S = 0.1
 
 
 class State(StrEnum):
-    """The states that a model can be in, from installed to busy or failed."""
+    """The states of a model: installed but not loaded, loading, ready, busy with a call, failed."""
 
     INSTALLED = "installed"
     LOADING = "loading"
@@ -164,7 +164,7 @@ class StateBoard:
         self._drop(lambda where, one: where == device and one.model == model)
 
     def clear_device(self, device: str) -> None:
-        """Remove the states of a device whose process has ended, except failed ones."""
+        """Remove the states, except "failed", of models in a device's process that has ended."""
         self._drop(lambda where, one: where == device and one.state is not State.FAILED)
 
     def forget(self, model: str) -> None:
@@ -181,7 +181,7 @@ class StateBoard:
 
     @contextmanager
     def waiting(self, model: str) -> Generator[None]:
-        """In the `with` block, count one more call that waits for `model`; none if that is ""."""
+        """Count one more call that waits for `model` during the `with` block; none if it is ""."""
         if not model:
             yield
             return
@@ -236,7 +236,7 @@ class Durations:
         self._lock = threading.Lock()
 
     def median(self, key: str) -> float | None:
-        """Return the median seconds of earlier calls with this key; None if none are stored."""
+        """Return the median duration in seconds stored under a key of `add`, or None."""
         with self._lock:
             found = self._known.get(key)
             return statistics.median(found) if found else None
@@ -284,10 +284,10 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the estimated remaining seconds; None if not known or too few to be shown.
+        """Return the estimated remaining seconds; None if not known or below 3 seconds.
 
-        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less
-        weight the usual duration has.
+        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
+        usual duration of such calls counts, and the more the speed of this one.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:

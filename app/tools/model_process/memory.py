@@ -1,8 +1,8 @@
 """Place models on a device, measure their memory and free it (torch; model process only).
 
 The budget for all loaded models together is SIGHTLINE_MODEL_MEMORY ("8G") if that variable is set.
-Otherwise it is the free memory of an accelerator minus a margin for computing; on the processor it
-is a fraction of the free memory, since the window, its images and other programs need some too.
+It is never more than an accelerator's free memory minus a margin for computing, or on the CPU a
+fraction of the free memory, since the window, its images and other programs need some too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MemoryExhausted(Exception):
 
 
 def model_budget(device: str, held: int) -> tuple[int, int]:
-    """Return (bytes free for one more model now, bytes free if all loaded models were unloaded).
+    """Return (bytes free for one more model, bytes free after unloading all loaded models).
 
     `held` are the bytes that the loaded models take on the device ("cuda", "mps" or "cpu").
     """
@@ -100,14 +100,14 @@ def free_unused() -> None:
 def freeze_garbage_collector() -> None:
     """Exclude all objects that exist now, such as torch's, from later garbage collections.
 
-    Checking all of them took longer than unloading a model. Call `free_unused` first, because
-    garbage that exists now would be kept, too.
+    Each collection would check all these objects, which takes longer than unloading a model. Call
+    `free_unused` first, because garbage that exists now is never collected.
     """
     gc.freeze()
 
 
 def clear_traceback(error: BaseException) -> None:
-    """Clear the local variables in an error's traceback, which may keep part of a model alive."""
+    """Clear local variables in an error's traceback: they may keep part of a model in memory."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
@@ -117,7 +117,7 @@ def clear_traceback(error: BaseException) -> None:
 
 
 def in_use(device: str) -> int:
-    """Return the bytes in use on a device; for "cpu", those used by this whole process."""
+    """Return the bytes that torch uses on a device; for "cpu", the process's resident bytes."""
     if device == "cuda":
         return torch.cuda.memory_allocated()
     return torch.mps.current_allocated_memory() if device == "mps" else resident_bytes()
@@ -211,7 +211,7 @@ class Placement:
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The number format of the model's weights, as a torch dtype."""
+        """The torch dtype that `dtype` names."""
         return getattr(torch, self.dtype)
 
 
@@ -231,7 +231,7 @@ def choose_placement(wanted: str, *, exact: bool = False) -> Placement:
 
 
 def less_precise(placement: Placement) -> Placement | None:
-    """Return the placement with a 16-bit dtype on the same device; None if it is not float32."""
+    """Return the placement in 16-bit precision on the same device; None if it is that already."""
     if placement.dtype != "float32":
         return None
     if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):

@@ -1,9 +1,9 @@
 """Runs work with a model, and loads the model first if necessary (model process only).
 
-A pack's function calls `serve`, which decides what is loaded, where, and what is unloaded for it.
-If memory still runs out, the call is repeated step by step: without the other models; in smaller
-parts, if the work allows; with less precision, if the results allow; finally the host is told,
-which repeats the call on the processor in place of an accelerator.
+A pack's function calls `serve`, which loads the model and unloads others to make room for it. If
+memory still runs out, the work is repeated, each time with one more saving: without the other
+models; in smaller parts, if the work allows; with less precision, if the results allow. If this
+does not help on an accelerator, the host is told and repeats the call on the CPU.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 class ModelKey:
     """The identity of a loaded model; if the model's files change, its key changes.
 
-    `name` is that of the model's card, or of its file; `version` holds the digest, size and
-    modification time of its files.
+    `name` is that of the model's card; without a card, that of its file. `version` holds the
+    digest of its files, and the size and modification time of `path`.
     """
 
     name: str
@@ -105,7 +105,7 @@ class ModelCache:
         return len(dropped)
 
     def make_room(self, need: int, device: str) -> bool:
-        """Unload the least recently used models until `need` bytes fit; return True if they fit."""
+        """Unload least recently used models until `need` bytes fit; return False if they cannot."""
         while True:
             beside, alone = memory.model_budget(device, self.held(device))
             if need <= beside:
@@ -117,7 +117,7 @@ class ModelCache:
 
 
 def files_unchanged(source: Mapping[str, Any]) -> bool:
-    """Return True if no file's size or time has changed since its digest was determined."""
+    """Return True if the size and time of each file in `source["files"]` are still those given."""
     path = Path(source["path"])
     known: Mapping[str, Any] = source.get("files") or {}
     for name, expected in known.items():
@@ -172,8 +172,8 @@ class Work:
         progress: Function to report `progress(fraction 0..1, text)`; it raises `Cancelled` once the
             call is cancelled, so call it often.
         share: Fraction of the usual batch size to process at once; below 1.0 after memory ran out.
-        notes: Sentences for the user, to which the work may add.
-        source: The call's payload["model"]: name, path, sha256, files, programs.
+        notes: Sentences on the result for the user; the function may append some.
+        source: Facts on the model from payload["model"]: name, path, sha256, files, programs.
     """
 
     placement: Placement
@@ -253,7 +253,7 @@ def serve(
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call's payload["model"]; if it has none, {"path": payload["weights"]}."""
+    """Return the facts on a call's model: payload["model"], else {"path": payload["weights"]}."""
     return payload.get("model") or {"path": payload["weights"]}
 
 

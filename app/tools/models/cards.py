@@ -71,9 +71,9 @@ class SelfCheck:
 
     Attributes:
         entry: "module:function" that compares in the model process; see `installation.self_check`.
-        file: A file that the comparison needs, in the folder "self-check" of the models folder.
+        file: A file to run the model on or to compare it with, in the models folder's "self-check".
         fetched: Whether that file is downloaded with the model.
-        expected: The published figures by name.
+        expected: The published figures by name; empty if only files are compared.
         tolerance: The largest difference from the published figures that passes.
     """
 
@@ -88,17 +88,16 @@ class SelfCheck:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """The description of a model, which exists before the model is installed; texts may be "".
+    """The description of a model, installed or not; a text that is not known is "".
 
     Attributes:
         name: The model's name in commands and in `Need`, and the name of its folder.
         title: The model's name as shown to users.
         tools: Names of the tools that use the model.
         files: The model's files. The file of a single-file model is in the models folder itself.
-        folder: Whether the model is a folder of files (transformers, diffusers) and not a single
-            file.
+        folder: True for a folder of files (transformers, diffusers), False for a single file.
         repository: "owner/name" on the Hugging Face hub.
-        revision: The commit to use; if "", the commit is pinned by the installation.
+        revision: The commit to use; if "", an installation takes the newest and records it.
         url: Address of a page about the model.
         licence: Short name of the model's licence.
         terms: Text that the user must accept before the model is installed.
@@ -110,14 +109,14 @@ class ModelCard:
         intended_use: The purpose for which the model was made.
         limits: The model's known limits, one sentence for each.
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
-        check: "module:function" that loads the model's files in the model process to check them.
+        check: "module:function" that checks the model's files in the model process.
         published_bytes: Total size of the published files; 0 if the sizes in `files` are used.
-        sources: Where the licence, the revision and the size (`SOURCED`) were read: a sentence that
+        sources: For "licence", "revision" and "size": a sentence on where its value was read. It
             begins with "Here: " (in the original), "Second hand: " (in a copy or another project)
             or "None: " (there is none, or it is not known).
         self_check: The comparison to make once the model is installed; None for none.
-        embedded: Whether the model is shipped with the program, in `resources/models/<name>`; its
-            file's digest is in the `card.json` beside it, which training writes.
+        embedded: Whether the model is shipped with the program, in `resources/models/<name>`. Its
+            file's digest is then in the `card.json` beside it.
     """
 
     __pydantic_config__ = _STRICT
@@ -247,7 +246,7 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
 
 
 def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return the documentation's Markdown table of the `known` models, by default all shipped."""
+    """Return a Markdown table of the `known` cards for the documentation; None for all shipped."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",

@@ -95,7 +95,7 @@ def fetch_self_check_file(place: ModelPaths, cancel: CancelToken | None = None) 
 
 @dataclass(slots=True)
 class ModelDownload:
-    """The download of one model; setting `cancel` stops it, and what was downloaded is kept."""
+    """The download of one model; after `cancel`, the part that was downloaded is kept."""
 
     place: ModelPaths
     progress: Progress | None = None
@@ -105,8 +105,8 @@ class ModelDownload:
         """Download the files that are not there yet, and verify them.
 
         Returns:
-            The staging folder, in which a folder with the card's name holds the model; and the
-            model with the list of its files.
+            The folder in which they are, in a subfolder named like the card; and the model with the
+            list of these files.
 
         Raises:
             Cancelled: `cancel` was set.

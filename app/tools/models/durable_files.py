@@ -1,7 +1,7 @@
 """Safe file names, and writing files that get their final name only when complete on the disk.
 
-File systems journal a rename, but the data written before it may still be in memory: a power cut
-could leave a model with the right name and size that is full of zeros.
+Without this, a power cut could leave a model with the right name and size that is full of zeros,
+because file systems may store a file's new name before its data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 
 
 def publish(partial: Path, target: Path) -> None:
-    """Flush `partial` to the disk and rename it to `target`, replacing any file with that name."""
+    """Flush the file `partial` to the disk, then rename it to `target`, replacing that file."""
     sync(partial)
     rename(partial, target)
     sync_folder_entries(target.parent)
@@ -97,7 +97,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|
 
 
 class Hostile(SightlineError):
-    """The error for files that are refused because they might do harm; nothing was written."""
+    """The error for files or names that might do harm; they are refused and nothing is written."""
 
 
 def is_sha256(text: str) -> bool:
@@ -111,7 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Check that a path with "/" means the same file on all systems; return it without "./".
+    """Check that a path with "/" is valid on all operating systems; return it without "./".
 
     Raises:
         Hostile: The path leads out of its folder, or is not valid on some system.

@@ -1,8 +1,8 @@
 """Changes the models folder: by one program at a time, and each model replaced as a whole.
 
-The installed files of a model are moved aside into a hidden folder before the new ones get their
-names, and are deleted only after that. If the program is killed in between, `recover` moves them
-back. Readers take no lock: the model process compares the files before and after loading instead.
+A model's old files are first moved into a hidden folder, then the new files get the old ones'
+place, and only then are the old ones deleted. If the program is killed in between, `recover` moves
+them back. Readers take no lock: the model process compares files before and after loading instead.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ChangeLock:
 
 
 def swap(staged: Iterable[tuple[ModelPaths, Path]]) -> None:
-    """Replace installed models with new ones, given as (place, folder): all of them, or none.
+    """Replace installed models by new ones, in pairs (place, new folder): all of them, or none.
 
     Raises:
         OSError: A file cannot be moved; the models installed before are in place again.
@@ -146,12 +146,12 @@ def recover(place: ModelPaths) -> None:
 
 
 def is_aside(place: ModelPaths) -> bool:
-    """Return True if a model's files were moved aside and are not yet deleted or moved back."""
+    """Return True if old files of a model are in the hidden folder that `swap` moves them to."""
     return _aside(place).is_dir()
 
 
 def sweep(models: Path, places: Iterable[ModelPaths]) -> None:
-    """Delete or restore files left by killed installations. Call this with the lock held."""
+    """Undo what killed installations left in the folder `models`. Call with the lock held."""
     for pattern in (f"{STAGING}*", f"{_REMOVED}*"):
         for folder in models.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)

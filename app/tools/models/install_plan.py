@@ -59,9 +59,9 @@ class PlannedModel:
     Attributes:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
-        problems: Reasons why the model cannot be installed.
-        unpublished: Reason why this is not the published model, judged by names and sizes; it is
-            then installed only on request ("--other"). "" if no difference is known.
+        problems: Reasons why the model cannot be installed; empty if there are none.
+        unpublished: Difference of the files from the published ones (name, size, digest or commit);
+            they are then installed only if the user allows it. "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """
@@ -111,7 +111,7 @@ class InstallPlan:
 
     @property
     def code(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Pairs (title, names of programs) of the models that contain programs."""
+        """Pairs (title, names of its Python programs) of the models that come with programs."""
         named = ((m.card.title, tuple(file.name for file in m.code)) for m in self.models)
         return tuple((title, names) for title, names in named if names)
 
@@ -190,7 +190,7 @@ def plan_install(places: Mapping[str, ModelPaths], path: Path, name: str | None)
     """Identify the models at a path and list the files that would be installed; nothing is written.
 
     `places` are the places of all known models by card name. `name` is the model's card name; if it
-    is None, models are identified by file names, repository or digest.
+    is None, models are identified by file names, a file's digest or the repository.
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
@@ -236,7 +236,8 @@ def checked_model(
 ) -> PlannedModel:
     """Return the plan to install `files` as the model at `place`: its problems and terms to accept.
 
-    `revision` is the source's commit; a text that is not a commit id counts as "".
+    `revision` is the source's commit (a text that is no commit id counts as ""); `left_out` are
+    names of files in the source that are not installed.
     """
     wanted = place.card
     names = {file.name for file in files}

@@ -1,7 +1,7 @@
 """Installs models: copies and verifies their files, then moves all of them into place at once.
 
-Models are verified by reading every file, and by loading those whose digests are not known.
-Installed models stay untouched until every new file is there and is what it should be.
+To verify a model, every file is read. If the digests of published files are not known, the model is
+loaded, too. Installed models stay untouched until all new files are complete and verified.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Installation:
     def finish(self, staging: Path, model: PlannedModel, label: str, consent: Consent) -> None:
         """Verify a model whose files are complete in a staging folder, and put it in place.
 
-        Any other files in its folder below `staging` are deleted. `label` is the model's origin,
-        which is stored in the installation's record.
+        They are in a subfolder named like the card; files there that the model does not list are
+        deleted. `label` is the model's origin, for the record of the installation.
 
         Raises:
             SightlineError: A file does not have the expected content, or cannot be put in place.
@@ -245,7 +245,7 @@ def _write_error(error: OSError, models: Path) -> SightlineError:
 def verify(place: ModelPaths, counter: ByteProgress, host: ModelHost | None) -> ModelStatus:
     """Read all files of a model again, even if their digests are known, and return its status.
 
-    If they are not the published files, `host` (if any) loads them; if it fails, they are "broken".
+    `host` (if any) loads files that are not the published ones; if it fails, they are "broken".
 
     Raises:
         OSError: A file cannot be read.
@@ -272,10 +272,10 @@ def verify(place: ModelPaths, counter: ByteProgress, host: ModelHost | None) -> 
 
 
 def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
-    """Check that a model's files can be loaded, with the card's `check` function if it has one.
+    """Check that the model at `path` can be loaded, if its card names a `check` function.
 
     Raises:
-        SightlineError: The files cannot be loaded, or there is no `host` or torch to load them.
+        SightlineError: Loading fails, or there is no `host` or no torch to try it.
     """
     if not card.check:
         return

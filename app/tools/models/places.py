@@ -96,7 +96,7 @@ class ModelPaths:
 
         Such a file (an index of other weights, a chat template, a setting) changes a model's
         results as much as its weights do. Programs, which `code_permission` checks, are left out.
-        Without a record, the result is empty.
+        If `record` is None, the result is empty.
         """
         if record is None or not self.card.folder:
             return ()
@@ -126,7 +126,7 @@ class ModelPaths:
         return self.base / name
 
     def digest(self, name: str, record: Record | None) -> str:
-        """Return a file's SHA-256; the file is not read if its size and time are as recorded."""
+        """Return a file's SHA-256, from `record` if its size and time are as given there."""
         noted = record.file(name) if record else None
         _, size, modified = file_key(self.file(name))
         if noted and modified and (noted.size, noted.modified) == (size, modified):
@@ -163,8 +163,8 @@ def is_program(name: str) -> bool:
 def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Divide file names into (those that belong to a model, those that do not).
 
-    If the card names weight files, other weight files (in another format or precision) do not
-    belong to the model.
+    If the card names weight files, no other weight files (in another format or precision) belong to
+    the model. Python files belong to it only if the card has `trust_remote_code`.
     """
     names = list(names)
     names_weights = any(file.name.endswith(_WEIGHTS) for file in card.files)
@@ -185,7 +185,7 @@ def split_files(card: ModelCard, names: Iterable[str]) -> tuple[list[str], list[
 
 
 def code_permission(place: ModelPaths, record: Record | None) -> str:
-    """Return the permission to run a model's programs (`ModelStatus.code`), after reading each."""
+    """Return the permission to run a model's programs: one of the values of `ModelStatus.code`."""
     if not place.card.trust_remote_code:
         return ""
     allowed = allowed_programs(record)

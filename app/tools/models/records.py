@@ -1,6 +1,6 @@
 """The record of an installation: the exact files, and what the user agreed to.
 
-It lies with the model: `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
+The record's file is `<models>/<name>/installed.toml`, or `<models>/<file>.installed.toml` for a
 model of one file. Digests of large files are also stored in the cache folder, which saves minutes.
 That cache is no protection: a program that can forge a file's time can write the cache as well.
 """
@@ -32,7 +32,7 @@ _FILE = "model-digests.json"
 
 
 class ByteProgress:
-    """Counts bytes that are read or written, reports the progress, and raises on a cancel."""
+    """Counts bytes read or written, reports the progress, and raises `Cancelled` on cancel."""
 
     def __init__(
         self, total: int, progress: Progress | None = None, cancel: CancelToken | None = None
@@ -135,7 +135,6 @@ class RecordedFile:
 
     Attributes:
         name: Path below the model's folder, with "/".
-        sha256: SHA-256 digest in hexadecimal.
         modified: Modification time in ns; a file whose time is unchanged need not be read again.
     """
 

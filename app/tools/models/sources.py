@@ -68,7 +68,7 @@ class Source:
     Attributes:
         label: The source's name, for messages and for the installation's record.
         sizes: Maps each file's name, with "/", to its size in bytes.
-        streams: A function that yields (name, open file) for each file with a given name.
+        streams: A function that takes names of files and yields (name, open file) for each.
         is_file: True if the source is a single file.
         revision: Commit in the repository from which the files came; "" if not known.
         repository: "owner/name" of that repository; "" if not known.
@@ -103,7 +103,7 @@ def open_source(path: Path) -> Source:
 def folder_source(
     path: Path, label: str, *, root: Path | None = None, revision: str = "", repository: str = ""
 ) -> Source:
-    """Return a folder as a `Source`; hidden files and folders in it are left out.
+    """Return a folder as a `Source` with this label; hidden files and folders are left out.
 
     Symbolic links must not lead out of `root`, by default the folder itself.
 

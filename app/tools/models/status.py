@@ -225,9 +225,9 @@ def _unpublished_files(place: ModelPaths, digests: Mapping[str, str]) -> list[st
 def warnings(
     place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the warnings that every result from a model with these files must carry.
+    """Return the warnings that every result from a model with these files must carry, if any.
 
-    `digests` are the SHA-256 of each existing file, by name.
+    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
     """
     folder = place.card.folder
     files = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
@@ -283,7 +283,7 @@ def verified_state(
 ) -> tuple[str, str]:
     """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
 
-    `digests` are the SHA-256 of each existing file, by name.
+    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
     """
     changed, unpublished = (
         _changed_files(place, record, digests),

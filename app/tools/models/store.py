@@ -40,8 +40,8 @@ class ModelStore:
     """The user's models folder together with the models shipped with the program. Thread-safe.
 
     Long operations call `progress` with a fraction from 0 to 1 and a status text, and raise
-    `Cancelled` once their `cancel` is set. `host` is the model process, which loads files
-    other than the published ones to check that they can be loaded.
+    `Cancelled` once their `cancel` is set. `host` is the model process; it tries to load files that
+    are not known to be the published ones.
 
     Args:
         folder: The models folder; by default `paths.models_dir()`.
@@ -76,7 +76,7 @@ class ModelStore:
         )
 
     def paths_of(self, wanted: ModelCard) -> ModelPaths:
-        """Return the folders and files of a model on the disk, which need not exist."""
+        """Return where the files of the model `wanted` are on the disk, or would be."""
         return ModelPaths(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
@@ -85,7 +85,7 @@ class ModelStore:
         return known is not None and not self._recovered_place(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
-        """Return the installed model, or None if a required file is missing.
+        """Return the installed model `wanted`, or None if a required file is missing.
 
         Files that have changed since they were last read are read again; large ones take long.
         """
@@ -115,7 +115,7 @@ class ModelStore:
         return found
 
     def how_to_get(self, wanted: ModelCard) -> str:
-        """Return instructions for the user to install a model."""
+        """Return instructions for the user to install the model `wanted`."""
         return how_to_get(self.paths_of(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
@@ -123,7 +123,7 @@ class ModelStore:
         return tuple(self.status(known) for known in self.cards.values())
 
     def status(self, wanted: ModelCard) -> ModelStatus:
-        """Return the status of one model, without reading its weights."""
+        """Return the status of the model `wanted`, without reading its weights."""
         return quick_status(self._recovered_place(wanted))
 
     def verify(
@@ -134,7 +134,7 @@ class ModelStore:
         cancel: CancelToken | None = None,
         host: ModelHost | None = None,
     ) -> tuple[ModelStatus, ...]:
-        """Read every file, run the self-checks, and return the status of one model, or of all.
+        """Read all files and run the self-checks of a model, or of all for ""; return their status.
 
         Raises:
             UsageError: There is no model with that name.
@@ -163,8 +163,8 @@ class ModelStore:
         whether the user also allows the programs among its files to run.
 
         Raises:
-            UsageError: There is no such model, it is not installed, or `code` is True and its card
-                provides for no programs.
+            UsageError: There is no such model, it is not installed, or `code` is True although its
+                card has no `trust_remote_code`.
             SightlineError: The record cannot be written.
         """
         wanted = self.card(name)

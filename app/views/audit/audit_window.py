@@ -58,10 +58,10 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 def matching_rows(
     log: AuditLog, kind: str, text: str, cancel: CancelToken
 ) -> tuple[list[Row], int]:
-    """Read the log; return its matching rows, the newest first, and the total number of rows.
+    """Read the log; return its matching rows, newest first, and the number of all rows in the log.
 
-    Slow for a long log, so it must be called on a background thread. `kind` is one of
-    `entry_text.KINDS`, or "" for all; `text` holds words that a row must contain, or the SOP
+    Slow for a long log, so it must be called on a background thread. `kind` is a kind of log entry
+    from `entry_text.KINDS`, or "" for all; `text` holds words that a row must contain, or the SOP
     Instance UID of an image.
 
     Raises:
@@ -124,19 +124,19 @@ class AuditTableModel(RowModel):
         self._problems: dict[tuple[int, int], str] = {}
 
     def mark_problems(self, problems: dict[tuple[int, int], str]) -> None:
-        """Mark damaged rows; `problems` maps (log file's number, line from 1) to the reason."""
+        """Mark damaged rows; `problems` maps (log file number, line from 1) to the reason."""
         self._problems = problems
         if self.rows:
             last = self.index(len(self.rows) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
 
     def find(self, segment: int, line: int) -> int:
-        """Return the row of a line (from 1) in the log file number `segment`, or -1 if none."""
+        """Return the row of line `line` (from 1) of log file number `segment`, or -1 if none."""
         found = (number for number, row in enumerate(self.rows) if row[:2] == (segment, line))
         return next(found, -1)
 
     def details(self, number: int) -> str:
-        """Return everything recorded in the log line of row `number`, one fact per line."""
+        """Return all facts in the log line of row `number` (from 0), one per line of text."""
         row = self.rows[number]
         entry, problem = _entry(row), self._problem(row)
         place = f"{segment_path(Path(), row[0]).name}, line {row[1]}"
@@ -214,7 +214,7 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[Path] = ()) -> None:
-    """Write rows to a file, the oldest first: as in the log if its suffix is `.jsonl`, else as CSV.
+    """Write rows to a file, the oldest first: the log's own lines if it is `.jsonl`, else CSV.
 
     Raises:
         FileProblem: The file or the audit log cannot be written, or `path` is one of `opened`.
@@ -500,7 +500,7 @@ class AuditWindow(QDialog):
 def show_audit(
     log: AuditLog, window: QWidget, opened: Callable[[], Sequence[Path]] = tuple
 ) -> AuditWindow:
-    """Open and return the audit window; an export never replaces the files that `opened` lists."""
+    """Open and return the audit window over `window`; exports never replace files in `opened()`."""
     dialog = AuditWindow(log, QApplication.activeModalWidget() or window, opened)
     dialog.show()
     return dialog
@@ -523,7 +523,7 @@ def _push_button(text: str, clicked: Callable[[], object], *, primary: bool = Fa
 
 
 class CopyRecorder(QObject):
-    """Calls `note`, which must not block, when the program fills the clipboard, to log this."""
+    """Calls `note` to log each copy from the program to the clipboard; `note` must not block."""
 
     def __init__(self, note: Callable[..., object], parent: QObject) -> None:
         super().__init__(parent)

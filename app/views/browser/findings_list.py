@@ -1,4 +1,4 @@
-"""The findings list: findings with their value, meaning, and the tool that made them."""
+"""The findings list: each finding's name, measurement and description, grouped by its maker."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
 
 def button_rects(row: QRect) -> tuple[QRect, QRect]:
-    """Return the rectangles of the show/hide (eye) button and the delete button in a row."""
+    """Return where a row (a rectangle in px) has its show/hide button and its delete button."""
     y = row.center().y() - BUTTON // 2
     right = row.right() - SPACE.l - BUTTON
     return QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
@@ -64,9 +64,9 @@ def button_rects(row: QRect) -> tuple[QRect, QRect]:
 def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
     """Return the texts of a finding's row: (value beside the name, text on the second line).
 
-    The name always keeps its space, since a value without a readable name is useless. A value is
-    never cut, since part of a number looks like another number; it moves to the second line, or is
-    left out if there is no room for it. `width` is the room in px for the name and the value.
+    The name is always shown, since a value without a readable name is useless. A value is never
+    cut, since part of a number looks like another number; it moves to the second line, or is left
+    out if it does not fit. Name and value have `width` px together.
     """
     if not row.value:
         return "", row.detail
@@ -221,12 +221,12 @@ class FindingsList(QWidget):
         self._reset()
 
     def close_models(self) -> None:
-        """Stop the timers of the list's models, so that none fires after the window has closed."""
+        """Stop the timers of list and Qt model, so that none fires after the window has closed."""
         self._soon.stop()
         self.model.close()
 
     def toggle(self, finding_ids: list[str]) -> None:
-        """Hide findings if any of them is visible, otherwise show them."""
+        """Hide these findings or labels if any of them is visible, otherwise show them."""
         annotations = self._workspace.annotations
         if labels := [_label_of(finding_id) for finding_id in finding_ids if "\0" in finding_id]:
             self._workspace.layers.toggle_items(labels[0][0], [number for _, number in labels])
@@ -237,7 +237,7 @@ class FindingsList(QWidget):
     def remove(self, finding_ids: list[str]) -> None:
         """Delete findings as one undoable step.
 
-        If the first id is that of a label, its label volume is taken off the image instead.
+        If the first id is that of a label row, its label volume is removed from the image instead.
         """
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
@@ -296,7 +296,7 @@ ROW = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading above the findings of one tool, user or file; `note` is set if no AI made them."""
+    """A heading above the findings of one tool, user or file; `note` is "" for an AI's findings."""
 
     maker: str
     ids: tuple[str, ...]
@@ -309,8 +309,8 @@ class MakerRow:
 class FindingRow:
     """A row that shows a finding, or a label of a label volume laid over the image.
 
-    `here` is True if it is on the shown frame. `frame` is where the shown image has it, from 1; 0
-    on another image or for a label. `tint` is a label's colour (#rrggbb), "" for a finding.
+    `here`: whether it is on the shown frame. `frame`: the number (from 1) of its frame in the shown
+    image; 0 if it is on another image or a label. `tint`: a label's colour (#rrggbb), else "".
     """
 
     annotation: Annotation
@@ -339,7 +339,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """The second line: image or frame (if not the one shown), description and score."""
+        """The second line: where it is (unless on the shown frame), description and score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         described = wording.one_line(finding.description)

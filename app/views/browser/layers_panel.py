@@ -43,7 +43,7 @@ _ICONS = {
 
 
 class LayersPanel(QWidget):
-    """A tree of layers and their items with check boxes, and a control for the opacity of fills."""
+    """A tree of layers and their items (e.g. segments) with check boxes, and the fills' opacity."""
 
     needed_changed = Signal(bool)  # whether there is anything to show
 
@@ -200,7 +200,7 @@ class LayersPanel(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(position))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu:
-        """Return the context menu for a row."""
+        """Return the context menu for a layer or item of the tree."""
         layers = self._workspace.layers
         key, number = item.data(0, _KEY), item.data(0, _NUMBER)
         menu = QMenu(self)

@@ -67,7 +67,7 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
 
 
 def problems_text(problems: Sequence[Problem]) -> str:
-    """Return e.g. "2 files could not be opened, 1 warning"; "" if there are no problems."""
+    """Return e.g. "2 files could not be opened, 1 warning"; "" without problems."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
     parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []

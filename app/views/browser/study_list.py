@@ -196,7 +196,7 @@ class StudyList(QWidget):
         return row.first if isinstance(row, SeriesRow) else None
 
     def step(self, steps: int) -> None:
-        """Show the series `steps` further down (negative: up); skip those drawn over images."""
+        """Show the series `steps` further down (negative: up); skip series drawn over others."""
         model = self.model
         places = [
             number
@@ -335,7 +335,7 @@ class StudyModel(QAbstractListModel):
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
-        """Return the index of the row with a key; an invalid index if there is no such row."""
+        """Return the index of the row that has this `key`; an invalid index if none has it."""
         number = self._places.get(key)
         return QModelIndex() if number is None else self.index(number)
 
@@ -389,7 +389,7 @@ class StudyModel(QAbstractListModel):
     # Thumbnails
 
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """Return a series' thumbnail; the first call starts to fetch it and returns None."""
+        """Return a series' thumbnail, or None; the first call only starts to fetch it."""
         key, source = row.key, row.middle if row.content_name.thumbnail else None
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)

@@ -37,7 +37,7 @@ class StudyRow:
 
     @cached_property
     def patient(self) -> str:
-        """The patient's name or "Unknown patient"; the title if the files have no patient data."""
+        """The patient's name or "Unknown patient"; the study's title if `is_plain`."""
         named = wording.person_name(self.study.patient)
         return named or (wording.one_line(self.study.title) if self.is_plain else "Unknown patient")
 
@@ -106,7 +106,7 @@ class SeriesRow:
 
     @cached_property
     def title(self) -> str:
-        """The description, else body part and view, else number; then the part if it was split."""
+        """Description, else body part and view, else number; plus the part of a split series."""
         part = wording.one_line(self.series.split)
         return f"{self._name}, {part}" if part else self._name
 
@@ -122,14 +122,14 @@ class SeriesRow:
 
     @cached_property
     def detail(self) -> str:
-        """Modality and number of images, after "SYNTHETIC, no patient" if a model made them."""
+        """Modality and image count; begins "SYNTHETIC, no patient" if a model made the images."""
         modality = wording.one_line(self.series.modality)
         made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property
     def content_name(self) -> ContentName:
-        """The icon and the names for the kind of content in the series."""
+        """The icon and the nouns for what the series contains, e.g. images or a report."""
         return CONTENT_NAMES[self.series.content]
 
     @property

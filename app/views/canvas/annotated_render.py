@@ -55,9 +55,9 @@ def render_annotated(
 ) -> NDArray[np.uint8]:
     """Return a frame drawn with layers, corner text and side letters as on the canvas.
 
-    Creates a Qt application if there is none. Without `window`, the image's own is used. `turn` has
-    the flips and rotation. `layers` are pairs: a layer, its shapes on this frame. The corner text
-    names `state`, the applied presentation state, and tells of `instance` and `series`.
+    Creates a Qt application if there is none. Without `window`, the image's own is used. Of `turn`,
+    only flips and rotation count. `layers` are pairs (layer, its shapes on this frame). `instance`,
+    `series` and `state` serve for the corner text: `state` is named there, but not applied.
 
     Returns:
         uint8 [rows, columns, 3] RGB, or [columns, rows, 3] after a quarter turn; larger if pixels

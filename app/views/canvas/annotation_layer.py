@@ -87,19 +87,19 @@ class AnnotationLayer(QObject):
 
     @property
     def legend(self) -> heatmap_legend.Legend | None:
-        """The legend of the visible heatmap; None if no heatmap is visible."""
+        """The legend of the heatmap on the image; None if there is none, or heatmaps are hidden."""
         if not self.heat_strength:
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
-        """Draw an unfinished finding instead of the finding with the same id; None for no draft."""
+        """Draw an unfinished finding and hide the stored one with its id; None ends this."""
         if finding is not self._draft:
             self._draft = finding
             self.sync()
 
     def set_image(self, ref: ImageRef | None) -> None:
-        """Show the findings that belong to image `ref`; None shows no findings."""
+        """Show the findings on the frame `ref`; None shows no findings."""
         if ref != self._ref:
             self._ref = ref
             self._hovered = ""
@@ -186,12 +186,12 @@ class AnnotationLayer(QObject):
     # Labels, selection and hover
 
     def move_label(self, finding_id: str, offset: QPointF) -> None:
-        """Put the centre of a finding's label `offset` (px of the view) from its anchor point."""
+        """Put the centre of a finding's label at its anchor plus `offset` (px of the view)."""
         self._offsets[finding_id] = offset
         self.changed.emit()
 
     def hit(self, at: QPointF) -> str:
-        """Return the id of the finding near an image point, lines before masks; "" if none is."""
+        """Return the id of the topmost finding within 8 screen px of an image point; "" if none."""
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():
@@ -226,8 +226,8 @@ class AnnotationLayer(QObject):
     def has_handles(self, finding: Finding) -> bool:
         """Return whether the user can move a finding's points now.
 
-        A tool's finding must be selected first. Otherwise a drag that is meant to change the window
-        could move a point by accident.
+        A tool's finding must be selected first, so that a drag that is meant to change the
+        intensity window does not move a point.
         """
         mine = drawing.by_hand(finding) or finding.id == self._annotations.selected
         return mine and bool(drawing.points_of(finding))
@@ -240,7 +240,7 @@ class AnnotationLayer(QObject):
         return self.heat_strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
-        """Return visible findings' labels: the highlighted, then points, lines, boxes, others."""
+        """Return visible findings' labels: highlighted ones, then points, lines, boxes, others."""
         result: list[Chip] = []
         for item in sorted(self._items.values(), key=lambda item: (-item.style.strong, -item.z)):
             shape, style = item.outline, item.style

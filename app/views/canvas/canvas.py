@@ -3,9 +3,9 @@
 Pictures are rendered on a thread; each is put on the screen together with the text that belongs to
 it.
 
-Mouse: left drag = window, the drawing tool, or a label or handle that is moved; middle or Space +
-left = pan, right = zoom, right click = menu, double click = fit; the wheel scrolls where there is
-something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
+Mouse: left drag = intensity window, or the drawing tool, or moving a label or handle; middle or
+Space + left = pan, right = zoom, right click = menu, double click = fit; the wheel scrolls where
+there is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class Canvas(ImageView):
         self.model.set_display(self.model.display.turned(quarters))
 
     def turn_or_resize(self, way: int) -> None:
-        """Make the brush larger (1) or smaller (-1); without a brush, rotate by a quarter turn."""
+        """Make the brush larger (1) or smaller (-1); without a brush, rotate right (1) or left."""
         if self._brushing:
             self._resize_brush(way)
         else:

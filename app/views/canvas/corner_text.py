@@ -29,7 +29,7 @@ _ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pixel under the cursor: column x, row y, and as text its value and patient position."""
+    """The pixel under the cursor: its column, row, value as text, and position in the patient."""
 
     x: int
     y: int
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """Lines for the corners of an image; `mark` names presentation state, flips and rotation."""
+    """Lines for an image's corners; `mark`: presentation state, flips and rotation."""
 
     top_left: Lines = ()
     top_right: Lines = ()
@@ -52,7 +52,7 @@ class Corners:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Letters for the patient directions at the four edges; "" if the file does not give them."""
+    """Patient directions (letters) at the image's edges; "" if the file does not give them."""
 
     left: str = ""
     right: str = ""
@@ -186,7 +186,7 @@ def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:
-    """Return a slice's position and `thickness` in mm as text; unknown ones are left out."""
+    """Return a slice's position and thickness, in mm, as text; leave out what is unknown."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
         normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
@@ -206,14 +206,14 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 
 def point_text(frame: Frame, x: float, y: float) -> str:
-    """Return a pixel's position in the patient (column `x`, row `y`) as text; "" if unknown."""
+    """Return the patient position of column `x`, row `y` as text; "" if it is unknown."""
     point = planes.patient_point(frame, x, y)
     animal = geometry.is_quadruped(frame.orientation)
     return wording.patient_text(point, animal) if point else ""
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
-    """Return short warnings about the series and the file; the study list shows the full text."""
+    """Return shortened warnings about the series and file; in the study list they are in full."""
     warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
     lines = _kept(*(wording.sentence(_brief(text)) for text in warnings))
     if len(lines) > MOST_WARNINGS:
@@ -234,10 +234,10 @@ def _withdrawn(rejection: str) -> str:
 def presentation_text(
     state: PresentationState | None, *, applies: bool, changed: bool = False
 ) -> str:
-    """Return a line that names the chosen presentation state; "" if there is none.
+    """Return a line that names the chosen presentation state; "" if `state` is None.
 
-    `applies` is whether the state affects this frame; `changed`, whether the user has changed
-    window, inversion, flip or rotation since it was applied.
+    `applies`: whether the state affects this frame. `changed`: whether the user has since changed
+    window, inversion, flip or rotation.
     """
     if state is None:
         return ""
@@ -265,7 +265,7 @@ def display_lines(shown: Shown) -> Lines:
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:
-    """Return the lines at the bottom right: lossy compression, notes, calibration, spacing."""
+    """Return the lines at the bottom right: lossy compression, remarks, calibration, spacing."""
     spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),

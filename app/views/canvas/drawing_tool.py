@@ -1,4 +1,4 @@
-"""Drawing lengths, angles and marks with the mouse, and moving points of findings."""
+"""Drawing lengths, angles, boxes and points with the mouse, painting masks, and moving points."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class DrawingTool(QObject):
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
-    points of drawings can be moved, and also those of a tool's finding while it is selected. The
-    brush paints on the mask of the selected finding, or of the one under the cursor.
+    user can always move points of drawings, but those of an AI tool's finding only while it is
+    selected. The brush paints on the mask of the selected finding, or of the one under the cursor.
 
     Attributes:
         radius: Radius of the brush, in columns of the image.

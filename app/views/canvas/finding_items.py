@@ -80,9 +80,10 @@ class AnnotationItem(QGraphicsItem):
             self.update()
 
     def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
-        """Return 0 if point `at` is inside the shape, 4 if within about 4 screen px, else inf.
+        """Return the distance in screen px from `at` to the shape; inf if too far for a click.
 
-        `at` is in image coordinates; `scale` is screen px per image px (`ImageView.pixel_scale`).
+        Here: 0 inside the shape, 4 up to about 4 px away, else inf. `at` is in image coordinates;
+        `scale` is screen px per image px (`ImageView.pixel_scale`).
         """
         shape = self.outline
         if shape is None:
@@ -167,7 +168,7 @@ class BoxItem(AnnotationItem):
 
 
 class PolylineItem(AnnotationItem):
-    """Draws a straight line with ticks at its ends, or connected lines without ticks."""
+    """Draws a line; it has ticks at its ends if it is a single segment without handles."""
 
     z = 18.0
 

@@ -147,7 +147,7 @@ _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
 
 
 def is_light(finding: Finding) -> bool:
-    """Return whether a finding's shape is simple enough to be built on the GUI thread."""
+    """Return whether a shape is quick to build on the GUI thread: any but a mask or a heatmap."""
     return not isinstance(finding.geometry, Mask | Heatmap)
 
 

@@ -39,9 +39,9 @@ class Legend:
 
 
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """Return the heatmap to draw: the one with id `selected`, else the last; None if there is none.
+    """Return the heatmap to draw among `findings`: the one with id `selected`, else the last one.
 
-    Only one is drawn at a time, since several could not be told apart.
+    Only one is drawn at a time, since several could not be told apart. None if there is none.
     """
     maps = [finding for finding in findings if isinstance(finding.geometry, Heatmap)]
     chosen = next((finding for finding in maps if finding.id == selected), None)
@@ -49,7 +49,7 @@ def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding 
 
 
 def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
-    """Return the legend of the heatmap from `visible_heatmap`; None if there is no heatmap."""
+    """Return the legend of the heatmap that `visible_heatmap` chooses; None if it chooses none."""
     shown = visible_heatmap(findings, selected)
     if shown is None:
         return None
@@ -60,7 +60,7 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
 
 
 def rect_of(legend: Legend | None, area: QRectF, taken: Sequence[QRectF] = ()) -> QRectF:
-    """Return the legend's rectangle in `area` (px): at the bottom centre, clear of other text.
+    """Return the legend's rectangle in the view (`area`, px): at the bottom, clear of other text.
 
     The rectangle is empty without a legend. `taken` are the rectangles of corner text.
     """

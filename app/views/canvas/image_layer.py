@@ -67,8 +67,8 @@ class View:
 def level_of(zoom: float, levels: int) -> int:
     """Return the most reduced of `levels` levels (0 is full size) that is still sharp at a zoom.
 
-    It has a pixel for every screen pixel if any level has. `zoom` is in physical screen pixels per
-    image pixel, along the pixel's larger side.
+    This is the last level whose pixels are not larger than a screen pixel, else 0. `zoom` is in
+    physical screen pixels per image pixel, along the pixel's larger side.
     """
     level = 0
     while level + 1 < levels and zoom * 2 ** (level + 1) <= 1.0 + _ROUNDING:
@@ -77,7 +77,7 @@ def level_of(zoom: float, levels: int) -> int:
 
 
 def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
-    """Convert an image area to pixels of a `Patch.level`, clipped to `shape` (rows, columns)."""
+    """Convert an image area to pixels of a `Patch.level` with `shape` (rows, columns); clip it."""
     size = 2**level
     left, top, right, bottom = area
     left, top = max(left // size, 0), max(top // size, 0)

@@ -202,9 +202,9 @@ class ImageView(pg.GraphicsView):
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
-        """Set the area (x0, y0, x1, y1 in pixel edges) that `fit` shows; None for the whole image.
+        """Set the image area that `fit` shows; None for the whole image.
 
-        Returns whether the area has changed.
+        `area` is (x0, y0, x1, y1), its edges in image coordinates. Returns whether it has changed.
         """
         other, self._area = area != self._area, area
         return other
@@ -239,7 +239,7 @@ class ImageView(pg.GraphicsView):
             self.box.translateBy((-dx / across, -dy / down))
 
     def center_on(self, x: float, y: float) -> None:
-        """Move an image point to the middle of the view, unless the whole image is visible."""
+        """Move an image point to the middle of the view, unless the image is fitted to the view."""
         if not self._fitted:
             self._center(QPointF(x, y))
 

@@ -33,7 +33,8 @@ class Chip:
 
     Attributes:
         strong: Whether the finding is selected or under the mouse.
-        keep_off: A line (px of the view) that no chip should cover; makes this chip small.
+        keep_off: The finding's outline (px of the view) if no label may cover it; None for others.
+            A chip with an outline is drawn small.
         other_end: Where to place the chip when the anchor is out of view.
         offset: From the anchor to the centre of a chip that the user has moved, or None.
     """
@@ -50,7 +51,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChip:
-    """A chip with its rectangle in px of the view, and its text shortened to fit.
+    """A chip with its rectangle (px of the view) and its text, shortened if it is too long.
 
     `leader` is a line from the anchor to the chip; None if the chip is next to the anchor.
     """
@@ -64,7 +65,7 @@ class PlacedChip:
 def chip_of(
     finding: Finding, shape: Shape, to_view: QTransform, color: str, strong: bool = False
 ) -> Chip:
-    """Return a finding's chip; its text is "" if it has none. `to_view` maps `shape` to view px."""
+    """Return a finding's chip, whose text may be ""; `to_view` maps `shape` to px of the view."""
     text = wording.chip_text(finding)
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
         return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
@@ -79,7 +80,7 @@ def chip_font() -> QFont:
 
 
 def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> list[PlacedChip]:
-    """Place each chip whose anchor or other end is in `area` (px), without overlaps if possible.
+    """Place each chip whose anchor or other end is in the view (`area`, px); avoid overlaps.
 
     Pass the most important chips first; those that the user has moved are placed before all others.
     `taken` are rectangles of other text.

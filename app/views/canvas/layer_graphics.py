@@ -1,10 +1,10 @@
 """Draws the workspace's layers between the image and the findings.
 
-The shapes of a layer's item are built once, off the GUI thread, and painted on the canvas and in
-exports. The time to stroke one path grows with the square of its number of corners (20,000 cells on
-a slide as one path take minutes). Each outline is therefore stroked separately, and invisible ones
-are skipped. If there are many outlines, they are drawn as thin lines, which Qt does not stroke
-(40,000 edges as one path take 5 ms); if there are even more, small ones are drawn as dots.
+The shapes of a layer's item (e.g. one segment) are built once, off the GUI thread, for the canvas
+and for exports. The time to stroke one path grows with the square of its number of corners: 20,000
+cells on a slide as one path take minutes. Each outline is therefore stroked separately, and
+invisible ones are skipped. If there are many outlines, they are drawn as thin lines, which Qt does
+not stroke (40,000 edges in one path take 5 ms); if even more, small ones become dots.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Drawing:
 
 
 def build(parts: Sequence[Shape]) -> Drawing:
-    """Combine the shapes of a layer item; slow for masks, so call this on a background thread."""
+    """Combine the shapes (`parts`) of a layer item; call this on a thread, since masks are slow."""
     filled, lines = QPainterPath(), QPainterPath()
     filled.setFillRule(Qt.FillRule.OddEvenFill)
     images: list[tuple[QImage, QRectF]] = []
@@ -194,7 +194,7 @@ def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: f
 
 
 class LayerGraphic(QGraphicsItem):
-    """The graphics item that draws one layer item on the canvas."""
+    """The graphics item on the canvas for one item of a layer, e.g. one segment."""
 
     def __init__(self, drawing: Drawing, rgb: RGB, opacity: float) -> None:
         super().__init__()
@@ -347,7 +347,7 @@ class Outlines:
     Attributes:
         polygons: Polygons with all corners; a closed one ends with its first corner.
         boxes: [n, 4] left, top, right, bottom of each polygon.
-        edges: [n] number of corners of each polygon.
+        edges: [n] number of corners, and so about the number of edges, of each polygon.
         middles: Centre of each polygon's box.
     """
 

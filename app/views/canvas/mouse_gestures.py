@@ -1,8 +1,8 @@
 """Mouse gestures on the canvas.
 
-The window drag works as in OHIF and Cornerstone (WindowLevelTool: width += dx, centre += dy).
-Dragging to the right widens the window (less contrast); dragging downwards raises its centre (a
-MONOCHROME2 image gets darker). A drag of 1024 px changes either by the image's whole value range.
+Dragging changes the intensity window as in OHIF and Cornerstone (width += dx, centre += dy): to the
+right widens it (less contrast), downwards raises its centre (a MONOCHROME2 image gets darker). A
+drag of 1024 px changes either by the image's whole value range.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RANGE_PX = 1024.0
 
 
 class Drag(Enum):
-    """What a mouse drag on the canvas does: change the window, pan or zoom."""
+    """What a mouse drag on the canvas does: change the intensity window, pan or zoom."""
 
     WINDOW = auto()
     PAN = auto()
@@ -31,7 +31,7 @@ class Drag(Enum):
 
 
 def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
-    """Return what a drag with a button does, None for nothing; Space makes the left button pan."""
+    """Return what a drag with a button does, None for nothing; with Space the left button pans."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
@@ -64,7 +64,7 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
 
 
 def brush_cursor(radius: float) -> QCursor:
-    """Return a cursor that outlines a brush of this radius in px, limited to 2..120 px."""
+    """Return a cursor that outlines a brush with this radius in px, at least 2, at most 120."""
     size = 2 * round(min(max(radius, 2.0), 120.0)) + 3
     picture = QPixmap(size, size)
     picture.fill(Qt.GlobalColor.transparent)
@@ -84,7 +84,7 @@ class FrameScroll:
         self._rest = 0
 
     def steps(self, angle: int) -> int:
-        """Add a wheel angle (1/8 degree); return the whole steps, positive for later frames."""
+        """Add a wheel angle (1/8 degree); return the full notches, positive for later frames."""
         if self._rest * angle < 0:
             self._rest = 0
         self._rest += angle

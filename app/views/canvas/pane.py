@@ -37,7 +37,7 @@ _AS_IS = Window(127.5, 255.0, function=VoiFunction.LINEAR_EXACT)
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
-    """Return a tool's picture and smaller copies; a grey picture is coloured with map `cmap`.
+    """Return a tool's picture and smaller copies; `cmap` names the colour map for a grey picture.
 
     Pillow decodes it, since QImageReader would hold Python's lock and thereby block the window.
 
@@ -69,7 +69,7 @@ def _unreadable(path: Path) -> FileProblem:
 class PictureView(ImageView):
     """A view of a tool's picture, with the canvas's mouse gestures and corner texts.
 
-    A left drag changes the window of a grey picture; a double click resets it.
+    A left drag changes the intensity window of a grey picture; a double click resets it.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class PictureView(ImageView):
 
 
 class PaneView(QWidget):
-    """A widget with one picture by a tool, its title, description, maker and a close button."""
+    """A widget that shows one `Pane`: picture, title, description, tool and a close button."""
 
     def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
 """Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
-While the user drags the window, it is applied only to the visible part, at the drawn size, and to a
-small copy of the whole image, so that panning never shows an older window. Once the drag rests, the
-surroundings follow as far as memory allows; panning or zooming beyond them makes a new request.
+While the user drags the intensity window, only the visible part (at the drawn size) and a small
+copy of the whole image are rendered with it, so that panning never shows an older window. After 100
+ms without a change, the area around the visible part is rendered too, within a memory limit. If the
+user pans or zooms beyond that area, there is a new request.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Job:
     """A request to render a frame.
 
     Attributes:
+        display: Window and inversion to render with.
         presentation: The chosen presentation state, or None.
         presented: The state's display settings for this frame; None if it has none.
         view: The visible part; None if it is unknown because the image is not on the screen yet.
@@ -73,8 +75,8 @@ class Picture:
         job: The request, without its `before`.
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
-        range: Lowest and highest modality value; sets the sensitivity of the window drag.
-        presets: Entries for the window menu.
+        range: Lowest and highest modality value; dragging scales window changes by it.
+        presets: Entries for the menu of intensity windows.
         complete: Whether nothing more needs to be rendered until the view changes.
     """
 
@@ -86,7 +88,7 @@ class Picture:
     complete: bool
 
     def covers(self, view: View) -> bool:
-        """Return whether one of the patches includes all of `view` at the level to draw."""
+        """Return whether a patch at the level of `view` includes the whole area of `view`."""
         frame = self.job.frame
         shapes = level_shapes(frame.rows, frame.columns)
         wanted = on_level(view.area, view.level, shapes[view.level])
@@ -109,7 +111,7 @@ class _Known:
 class Renderer:
     """Renders one job at a time; a newer job replaces one that is still waiting.
 
-    `done` is called on the GUI thread with the picture, `failed` with the job and the error.
+    On the GUI thread, `done` is called with the picture, or `failed` with the job and the error.
 
     Attributes:
         busy: Whether a requested picture has not been delivered yet.
@@ -144,7 +146,7 @@ class Renderer:
         self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
-        """Forget the waiting job, the surroundings still to render, and the cached image data."""
+        """Forget the waiting job and the last image; do not render the surroundings of the view."""
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None

@@ -24,7 +24,8 @@ class Scroller(QObject):
     """Moves a viewport, by default the active one, through the frames and images of a series.
 
     The viewport uses only the latest requested frame, so a wheel that turns faster than frames are
-    decoded would show none. While a frame is awaited (`waiting`), steps are added up for later.
+    decoded would show none. While a frame is awaited (`waiting`), steps are added up; they are made
+    in one go when it has arrived.
 
     Attributes:
         speed: Factor applied to the frame rate in the file.

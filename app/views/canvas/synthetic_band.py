@@ -1,4 +1,4 @@
-"""The band on every image made by a generative model, so that it is not taken for a patient's.
+"""The coloured strip with "SYNTHETIC" on each image by a generative model: it is no patient's.
 
 It cannot be switched off and is painted on every view of such an image: canvas, panes, exports,
 thumbnails. Its letters are dark on a bright colour that no greyscale image has.
@@ -26,12 +26,12 @@ def model_title(instance: Instance | None) -> str:
 
 
 def text(model: str) -> str:
-    """Return the text of the band that marks an image as made by a generative model."""
+    """Return the words on the band of an image that the generative model `model` made."""
     return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
-    """Return `area` without the band that `draw` paints at its top; all of it if `model` is ""."""
+    """Return the part of `area` below the band that `draw` paints; all of it if `model` is ""."""
     return area.adjusted(0, HEIGHT * size, 0, 0) if model else area
 
 

@@ -38,7 +38,7 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A corner's laid-out text: `rect` (px), `lines` of (text, #RRGGBB), `right`-aligned or not."""
+    """A corner's laid-out text: `rect` (px); lines of (text, #RRGGBB); whether right-aligned."""
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
@@ -52,7 +52,7 @@ Parts = tuple[tuple[tuple[str, ...], str], ...]
 def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
-    If the tools in `Corners.warning` would cover much of the image, a short text replaces them.
+    If the list of tools in `Corners.warning` is too high for the image, a short text replaces it.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: list[Block] = []
@@ -256,7 +256,7 @@ class Overlay(QWidget):
             self._wait.start()
 
     def catch_up(self) -> None:
-        """Repaint now what `set_corners` with `soon` has left waiting for the picture."""
+        """Repaint now what `set_corners` with `soon` has postponed until the picture arrives."""
         self._wait.stop()
         self.update(self._stale)
         self._stale = QRegion()
@@ -272,7 +272,7 @@ class Overlay(QWidget):
             self.update()
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
-        """Set the label chips; they are placed so that they overlap no other chip or text."""
+        """Set the label chips, and place them clear of each other and of other text if possible."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
         taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))

@@ -1,4 +1,4 @@
-"""Shows the model's text and reasoning as they stream in, and removes those of a failed attempt."""
+"""Shows the model's text and reasoning as they stream in; removes the text of a failed attempt."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AnswerView(QWidget):
 
     @property
     def text(self) -> str:
-        """The text as the model wrote it."""
+        """The model's text (Markdown), unchanged."""
         return self.writer.text
 
     def sign(self, author: str, usage: str = "") -> None:
@@ -76,7 +76,7 @@ class AnswerView(QWidget):
 
 
 class ReasoningView(QWidget):
-    """Shows the model's reasoning below a button; the text is laid out when it is first opened."""
+    """A button and below it the model's reasoning, which is laid out when first opened."""
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class _Position:
 
 
 class AnswerStream:
-    """Writes a run's streamed text and reasoning into views, one of each per model response."""
+    """Shows a run's streamed text and reasoning; each response of the model gets its own views."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class AnswerStream:
         self._mark = _Position()
 
     def write(self, text: str) -> bool:
-        """Add a piece of the answer; return False if the answer has been only whitespace so far."""
+        """Add a piece of the answer; return False while the answer has only whitespace."""
         if self._thinking is not None:
             self._thinking.finish()
         if self.open is None:
@@ -203,7 +203,7 @@ class AnswerStream:
         self._thinking.append(text)
 
     def mark(self) -> None:
-        """Mark the current position, to which a later `withdraw` returns."""
+        """Store the current position; `withdraw` removes what is streamed after it."""
         self._mark = _Position(
             len(self.answers),
             len(self.thoughts),
@@ -236,13 +236,13 @@ class AnswerStream:
         self.open = self._thinking = None
 
     def add_findings(self, findings: list[Finding]) -> None:
-        """Add findings that become links where the answer's text names them."""
+        """Add findings to which the answer's text will link wherever it has their labels."""
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
         """End the run: show the answer if it was not streamed; link findings and results in it.
 
-        `unknown` are the numbers in citations like "[3]" that no tool result has.
+        `unknown` are cited numbers, e.g. 3 for "[3]", for which there is no tool result.
         """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:

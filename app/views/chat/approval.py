@@ -43,7 +43,7 @@ Answer = Callable[[str, Decision], object]
 
 
 class RequestCard(QFrame):
-    """A card with a run's question to the user; it is answered once and never takes the focus."""
+    """A card with a run's question to the user, answered once; it never takes the focus."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RequestCard(QFrame):
         """Called when the card has been added to the conversation; subclasses may act on it."""
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
-        """Show the answer; `scope` is "once", or "session" for the whole conversation."""
+        """Show the answer; `scope` is "once", or "session" if it holds for the conversation."""
         text = self._outcome(granted, scope)
         mark = ("circle-check", THEME.ok) if granted else ("ban", THEME.text_faint)
         self._close(f"{text}: {reason}" if reason else text, *mark)
@@ -159,7 +159,7 @@ class RequestCard(QFrame):
 
 
 class GuardedCard(RequestCard):
-    """A card whose yes buttons work only after all of it has been on the screen."""
+    """A card with buttons for yes that work only once the whole question has been on the screen."""
 
     arguments: LongText | None = None
 
@@ -201,7 +201,7 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run; shows its arguments, and the files and hosts it would reach.
+    """Asks whether a tool may run; shows its arguments, and the files and hosts it would use.
 
     The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
     """
@@ -278,7 +278,7 @@ def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 class OverrideCard(GuardedCard):
-    """Asks whether a tool may use an unsuitable image; Tab reaches "Don't use it" first."""
+    """Asks whether a tool may use an image unsuitable for it; Tab reaches "Don't use it" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self._add_detail(layout, event.detail, "Reasons against it")

@@ -120,7 +120,7 @@ class SentPicture(QWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether the whole picture has been in view, at once or while scrolling."""
+        """Whether every part of the picture has been in view, all at once or by scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:

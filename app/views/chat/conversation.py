@@ -1,4 +1,4 @@
-"""The scrolling column of runs; it follows new content while the user is at its end."""
+"""The column of runs (question with answer); while scrolled to its end, it follows new content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FollowMode(Enum):
 
 
 class Conversation(QScrollArea):
-    """A scrolling column that shows the runs of a conversation, the oldest at the top."""
+    """A scrolling column with the runs (question and answer) of a conversation, oldest first."""
 
     older_wanted = Signal()
     trimmed = Signal(object)  # a RunView that was removed at the top
@@ -155,7 +155,7 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to the end; then follow new content until the answer's beginning is at the top."""
+        """Scroll to the end; follow new content until the answer's first line is at the top."""
         self._follow = FollowMode.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())

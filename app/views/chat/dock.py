@@ -126,7 +126,7 @@ class ChatDock(QWidget):
         self.composer.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_idle(self) -> bool:
-        """Return whether nothing is running, queued, being read or still to be shown."""
+        """Return whether nothing is running, queued, being read from files or still to be shown."""
         busy = self._threads.busy or self._waiting or self._earlier.busy
         return not busy and not self._background.pending and self._agent.is_idle()
 

@@ -107,7 +107,7 @@ class FindingLinks:
         self._texts.add(text)
 
     def existing(self, targets: Mapping[str, str]) -> dict[str, str]:
-        """Return the items (label: id) whose finding exists, or was replaced by a new run's."""
+        """Return the items (label: id) whose finding, or one that has since replaced it, exists."""
         there = self._workspace.annotations.get
         return {label: key for label, key in targets.items() if there(self._current(key))}
 
@@ -134,7 +134,7 @@ class FindingLinks:
         return instance.sop_instance_uid if instance is not None else ""
 
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
-        """Return a map from labels to ids of the findings to which a run's text may link.
+        """Return the ids, by label, of the findings to which a run's text may link.
 
         These are the run's own `findings`, and older ones by tools on the same images or on the
         image with SOP Instance UID `shown`, which the question was about. Findings on other images
@@ -170,7 +170,7 @@ class FindingLinks:
             annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
-        """Select the first of `findings`, or the next one if one of them is already selected."""
+        """Select the first of `findings`; if one of them is selected, select the one after it."""
         annotations = self._workspace.annotations
         there = [key for item in findings if annotations.get(key := self._current(item.id))]
         if not there:

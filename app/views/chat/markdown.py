@@ -61,7 +61,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style; `target` is the finding id or result number it links to."""
+    """A piece of a line in one style; `target`: linked finding's id or result's number, or ""."""
 
     text: str
     style: Style = Style.PLAIN

@@ -13,13 +13,13 @@ _FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
 
 
 def card_names(value: Any) -> tuple[str, ...]:
-    """Return the models named in commands "models get" or "models accept" in texts of `value`."""
+    """Return the models that texts in `value` (nested) tell the user to install or accept."""
     found = (name for text in _texts(value) for name in _CARD.findall(text))
     return tuple(dict.fromkeys(found))
 
 
 def without_commands(error: str) -> str:
-    """Return an error's text without its install commands, for which the window has a button."""
+    """Return an error's text without its commands to install models; the window has a button."""
     found = _COMMAND.search(error)
     cut = found is not None and found.start() > 0 and card_names(error)
     return error[: found.start()].rstrip() if found and cut else error
@@ -31,7 +31,7 @@ def without_files(text: str) -> str:
 
 
 def summary(names: Iterable[str]) -> str:
-    """Return a sentence that names the needed models as not installed or not accepted."""
+    """Return a sentence that says that models with these names are not installed or accepted."""
     listed = tuple(dict.fromkeys(names))
     one = len(listed) == 1
     subject = "A model needed for this is" if one else "Models needed for this are"

@@ -36,7 +36,7 @@ _ENFORCED = "enforced"
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """A checklist line: a step with its state (`word`), a rule's change, or the unreached goal."""
+    """A checklist line: a step with its state (`word`), a rule's change, or a goal not reached."""
 
     title: str
     details: str = ""  # reasons, verdict, who planned it
@@ -56,8 +56,8 @@ class PlanLine:
 class PlanView(QWidget):
     """Shows a run's plan: unfolded while the run is in progress, folded when the run has ended.
 
-    The heading counts the steps and the changes by rules; a goal that was not reached is named
-    below it. Both stay visible when the plan is folded.
+    The heading counts the steps and the changes by rules; below it is the goal if it was not
+    reached. Both stay visible when the plan is folded.
     """
 
     def __init__(self, texts: PackTexts) -> None:
@@ -124,7 +124,7 @@ class Checklist(QWidget):
     def show_lines(
         self, planned_by: str, steps: Sequence[PlanLine], changes: Sequence[PlanLine]
     ) -> None:
-        """Show the steps and changes below the text `planned_by`, which is hidden if empty."""
+        """Show the steps and changes below `planned_by` (who made the plan), hidden if it is ""."""
         self._planner.setText(planned_by)
         self._planner.setVisible(bool(planned_by))
         parts = ((self.rows, steps), (self.changes, changes))

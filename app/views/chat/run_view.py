@@ -1,4 +1,4 @@
-"""One question with its cards and its answer: turns the events of a run into widgets."""
+"""One question with its answer and the cards of its tool calls, made from the events of a run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show the attribute `stopping` or, if that is "", `text`; hide the bar if both are "".
+        """Show `text`, or `stopping` instead if the user has stopped the run; "" hides the bar.
 
         `passing` means that the text is shown only until the run's next event.
         """
@@ -114,7 +114,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")
 class RunView(QWidget):
     """Shows one run: the question, its cards and its answer, in order of arrival.
 
-    `past` is the recorded run to show, at index `place` of its thread; None for a new run.
+    `past` is the recorded run to show, and `place` its index in its thread; None for a new run.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class RunView(QWidget):
                 card.tick()
 
     def stopping(self, how: str) -> None:
-        """Show that the run stops: `how` is "now", or "after_tool" once its tool calls end."""
+        """Show that the run stops, `how`: "now", or "after_tool" (after its running calls)."""
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]

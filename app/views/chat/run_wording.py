@@ -1,4 +1,4 @@
-"""Texts for the user about a run's models, effects of tools, limits and costs."""
+"""Texts for the user: names of models, effects of tools, and a run's limits and costs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def effect(name: str) -> str:
 
 
 def limit(stopped_by: str) -> tuple[str, str, bool]:
-    """Return (text on the limit that ended a run, advice, whether the settings have this limit)."""
+    """Return (why the run ended, advice, whether settings have the limit) for a limit's name."""
     in_settings = stopped_by not in _LOOPS
     unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
     way = "raise the limit in the settings" if in_settings else "ask in other words"

@@ -51,7 +51,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """Objects and callbacks, e.g. to open a picture, that the dock gives to run views and cards."""
+    """Shared objects, and callbacks for buttons, that the dock gives to run views and cards."""
 
     links: FindingLinks
     background: Background
@@ -106,7 +106,7 @@ class ToolCard(QFrame):
         return self.status == "running"
 
     def update_links(self) -> None:
-        """Show a warning if an outline was changed by hand, so that the result is outdated."""
+        """Show a warning if an outline was changed by hand and the result is thus outdated."""
         if isValid(self):
             text = self._tools.links.outdated(item.id for item in self.findings)
             self.outdated.setText(text)
@@ -114,7 +114,7 @@ class ToolCard(QFrame):
 
     @property
     def citation_tooltip(self) -> str:
-        """The tooltip for citations of the result: its number, tool and images."""
+        """The tooltip of links to this result: the result's number, the tool and the images."""
         image = _image_names(self.arguments)
         lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
         return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
@@ -161,7 +161,7 @@ class ToolCard(QFrame):
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:
-        """Move the summary to a closed section, and hide warnings that `answer` repeats."""
+        """Move the result's summary to a closed section; hide warnings that `answer` repeats."""
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()
@@ -326,7 +326,7 @@ class Disclosures(QWidget):
         self._buttons: dict[str, QPushButton] = {}
 
     def add(self, title: str, text: Callable[[], str], tone: str = "mono") -> None:
-        """Add a closed section; when it is first opened, `text` is called to get its text."""
+        """Add a closed section; `text` is called when it is opened; `tone` is its text style."""
         button = link_button(title, action=lambda: self.toggle(title))
         show_open(button, False)
         self._texts[title] = text, tone
@@ -376,7 +376,7 @@ def _text(text: str, tone: str) -> TextView:
 
 
 def key_figures(output: Mapping[str, Any]) -> str:
-    """Return the main figures in a tool's output as text in columns; "" if there are none."""
+    """Return the table, scores or values in a tool's output as columns of text; "" if none."""
     rows = _rows(output)
     if not rows:
         return ""

@@ -42,7 +42,7 @@ def link_button(
 
 
 def show_open(button: QPushButton, opened: bool) -> None:
-    """Make the button of a section show whether the section is open."""
+    """Set the button's arrow and its text for screen readers to "open" or "closed"."""
     button.setIcon(icon("chevron-down" if opened else "chevron-right"))
     button.setAccessibleDescription("open" if opened else "closed")
 

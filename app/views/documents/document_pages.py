@@ -67,7 +67,7 @@ Regions = dict[tuple[str, int], tuple[Shape, ...]]
 
 
 def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | None:
-    """Return the image regions in an instance's report (SCOORD, PS3.3 C.18.6), without repeats.
+    """Return the image regions (SCOORD, PS3.3 C.18.6) in an instance's report as one layer.
 
     Returns:
         The layer, with one item for each measurement or measurement group that has regions; and a
@@ -325,7 +325,7 @@ SLICE_S = 0.012  # of writing between two turns of the window
 
 
 class ReportText(PlainTextBrowser):
-    """The view that shows a report's text; `across` is how many pictures fit into one row."""
+    """The view that shows a report's text; `across` is the number of key images per row."""
 
     link_clicked = Signal(object)  # the `ImageLink` that was activated
     written = Signal()  # what `show_report` was given is on the page
@@ -344,7 +344,7 @@ class ReportText(PlainTextBrowser):
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
         """Write a report, keeping the scroll position; `written` is emitted at the end.
 
-        `names` returns the text for a link; `pictures` is whether key images are shown.
+        `names(link)` returns a link's text; `pictures` is whether key images are shown.
         """
         self.stop()
         document = QTextDocument(self)

@@ -58,7 +58,7 @@ _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 
 class LinkName(NamedTuple):
-    """The texts for a link to an image, `short` for long lists, and whether the image `is_open`."""
+    """Text for a link to an image, a `short` text for long lists, and whether the image is open."""
 
     text: str
     short: str
@@ -359,7 +359,7 @@ def _format(pixels: int, ink: str, weight: QFont.Weight = QFont.Weight.Normal) -
 
 
 def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
-    """Return a link's text: series and number of the image, or that the image is not open."""
+    """Return the text that stands for an image: its series, number and frames, or "not open"."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
         return LinkName("an image that is not open", "", False)

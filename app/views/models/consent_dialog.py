@@ -46,9 +46,9 @@ class Question:
     """The content of a `ConsentDialog`.
 
     `facts` are sentences to read; `verb` is the text of the confirming button. `terms` are pairs
-    (title of a model, its terms), `code` pairs (title, programs to be allowed); `code_needed` is
-    whether the user must allow them. `unpublished` are reasons why the files are not the published
-    ones; `danger` is whether the action cannot be undone.
+    (title of a model, its terms of use). `code` are pairs (title of a model, names of the
+    program files that come with its weights); `code_needed`: whether the user must allow these.
+    `unpublished`: how the files differ from the published ones; `danger`: it cannot be undone.
     """
 
     title: str
@@ -188,7 +188,7 @@ def is_loaded(live: ModelState | None) -> bool:
 
 
 def needs_consent(status: ModelStatus) -> bool:
-    """Return True if an installed model's terms or programs still wait for the user's consent."""
+    """Return True if the user must still accept an installed model's terms or allow its code."""
     unanswered = not status.accepted or _code_unanswered(status)
     return status.usable and not status.card.embedded and unanswered
 
@@ -238,7 +238,7 @@ def install_question(plan: InstallPlan) -> Question:
 
 
 def unknown_question(status: ModelStatus, reason: str) -> Question:
-    """Return the question whether files not identified for a `reason` are a chosen model's."""
+    """Return the question whether files, not recognized for a `reason`, are a chosen model's."""
     title = status.card.title
     return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
 
@@ -277,7 +277,7 @@ def download_question(status: ModelStatus) -> Question:
 
 
 def agreement_question(status: ModelStatus) -> Question:
-    """Return the question to accept an installed model's terms and to let its programs run."""
+    """Return the question to accept an installed model's terms and allow the code in its files."""
     card = status.card
     facts = ["Its files are recorded as they are now, so that any later change is detected."]
     if status.code == "changed":

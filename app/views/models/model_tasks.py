@@ -36,7 +36,7 @@ AuditNote = Callable[..., object]
 
 
 class Host(ModelHost, Protocol):
-    """The part of `ProcessHost`, which runs the models, that the models window uses."""
+    """What the models window needs of the object that runs the models, `ProcessHost`."""
 
     def states(self) -> Mapping[str, ModelState]: ...
 
@@ -54,7 +54,7 @@ ColouredText = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A task's result: changed statuses, model to select or "", whether to reread the folder."""
+    """Changed statuses of models, model to select or "", whether to reread the folder."""
 
     statuses: Statuses = ()
     chosen: str = ""
@@ -98,7 +98,7 @@ class TaskBar(QWidget):
         self.text.setText(text)
 
     def say(self, text: str, tone: str, icon: str) -> None:
-        """Show a text in the colour `TONES[tone]`, with an icon."""
+        """Show a text with an icon; `tone` is a key of `TONES`, the colours."""
         self.text.setText(text)
         self.text.setAccessibleName(text)
         self.text.setStyleSheet("" if tone == "busy" else f"color: {TONES[tone]};")
@@ -167,7 +167,8 @@ class ModelTasks(QObject):
         """Find out what would be installed from a path.
 
         `name` is the model that the files are for; None to recognize it. `done` is called with the
-        plan or, if the model is not recognized, the question whether it is the `chosen` one.
+        plan. If the files are of no known model, it is called with the question to the user whether
+        they are those of the model `chosen` ("": none).
         """
         self.path = path
         store = self._store
@@ -232,7 +233,7 @@ class ModelTasks(QObject):
         self._run("Reading", work, then)
 
     def accept(self, name: str, consent: Consent) -> None:
-        """Record that the user accepts a model's terms, and whether its programs may run."""
+        """Record that the user accepts a model's terms, and whether code in its files may run."""
 
         def work(_progress: Progress, _cancel: CancelToken) -> Statuses:
             status = self._store.accept(name, code=consent.code)

@@ -29,7 +29,7 @@ class StateText:
 
 
 def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
-    """Return the text for a model's activity or, if it is not active, for its installation."""
+    """Return the text for what a model does (loading, running), else for its installation."""
     if live is not None and status.usable:
         doing = _activity_text(live)
         if doing is not None:

@@ -88,7 +88,7 @@ class ModelsModel(RowModel):
         return self.rows[number]
 
     def live(self, name: str) -> ModelState | None:
-        """Return a model's state in its model process; None if no process has the model."""
+        """Return a model's state in the process that runs it; None if no process has loaded it."""
         return self._live.get(name)
 
     def state_text(self, number: int) -> model_wording.StateText:

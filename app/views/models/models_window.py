@@ -267,7 +267,7 @@ class ModelsWindow(QDialog):
         dialog.open()
 
     def inspect(self, path: Path, name: str | None = None) -> None:
-        """Ask for consent to install files from a path, as model `name` (None: recognize it)."""
+        """Ask for consent to install the files at a path as model `name` (None: recognize it)."""
         chosen = self.chosen
         self.tasks.inspect(path, name, lambda plan: self._planned(plan), chosen)
 

@@ -143,7 +143,7 @@ class Choice(_IgnoreWheel, QComboBox):
         return str(self.currentData())
 
     def choose(self, value: str) -> None:
-        """Select the item with a value, or the first item if there is none."""
+        """Select the item that has this value; the first item if none has it."""
         self.setCurrentIndex(max(0, self.findData(value)))
 
 
@@ -242,7 +242,7 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row; its button `action`, which is returned, calls `undo` and removes the row."""
+        """Add a row: `name`, `what`, a button `action` that calls `undo` and removes the row."""
 
         def undo_and_remove() -> None:
             undo()

@@ -391,7 +391,7 @@ class ProviderForm(QWidget):
         return self._kept.model_copy(update=entered)
 
     def remember(self, form: ToolForm) -> None:
-        """Store, for saving, the form of tool calls that a test found best for the model."""
+        """Store, for saving, the form of tool calls (native or as text) that a test found best."""
         self._kept = self.fields().tested(form)
 
     def missing(self) -> str:

@@ -1,4 +1,4 @@
-"""The settings page of the tools: which run freely, which ask, which are refused."""
+"""The settings page of the tools: which may run without asking, which ask, which are refused."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ _NAME = Qt.ItemDataRole.UserRole
 class ToolsPage(SettingsPage):
     """The page with the rules for tools, and with what the user allowed or refused so far.
 
-    The rule for the session and taking back an answer take effect at once, the rules by effect and
-    tool with "Save". `site` are this computer's rules, which apply in addition to the user's own;
-    without `show_models`, the button that opens the models window is left out.
+    The rule for this session, and the removal of an answer, take effect at once; rules for an
+    effect or a tool when they are saved. `site` are this computer's rules, which apply in addition.
+    Without `show_models`, the button that opens the models window is left out.
     """
 
     def __init__(
@@ -183,8 +183,8 @@ def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
 class ToolRuleList(QWidget):
     """A list of the tools, and below it the rule for the selected tool.
 
-    There is one field for the rule, not one per row, so that fifty tools are shown as quickly as
-    five. `chosen` are the user's rules by tool name, perhaps also for tools that are not installed.
+    There is one field for the rule, not one per row, so that long lists are shown quickly too.
+    `chosen` are the user's rules by tool name, perhaps also for tools that are not installed.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class ToolRuleList(QWidget):
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:
-        """Show each tool's rule, given the rules by what a tool does; offer stricter ones only."""
+        """Show each tool's rule under `effects` (rules by effect); offer only stricter rules."""
         self._effects = dict(effects)
         for item in self._items():
             self._show_rule(item)

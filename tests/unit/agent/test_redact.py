@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -438,3 +439,48 @@ def test_a_tool_that_there_is_not_is_not_named_after_a_patient():
     told = Message(role="tool", call_id="1", tool="Mustermann_tool", ok=False, text="{}")
     sent = Redactor([], ["Mustermann^Klaus"]).messages([said, told])
     assert [sent[0].tool_calls[0].name, sent[1].tool] == ["unknown_tool", "unknown_tool"]
+
+
+@pytest.mark.parametrize(
+    ("known", "typed"),
+    [
+        ("Þórðardóttir^Guðrún", "Gudrun Thordardottir had a mastectomy"),
+        ("Sørensen Bjørndal^Åse", "Aase Bjorndal, hip prosthesis?"),
+        ("IJsselstein^Kees", "AAA of Ysselstein, 5,4 cm?"),
+        ("McAllister^Fiona", "MacAllister F, is the meniscus torn?"),
+        ("Wójcik^Małgorzata", "pani Wojcikowa, u Malgorzaty boli"),
+        ("Nováková^Božena", "paní Novákové se zvětšila uzlina?"),
+        ("Иванова^Екатерина", "У Ивановой есть очаг?"),
+        ("Lindqvist^Elsa", "Lindquist, knee?"),
+        ("Papadopoulos^Georgios", "mr pappadopoulos, ACL? Papadopulos has pain"),
+        ("Underhill^Frodric", "underhil f., lung?"),
+    ],
+)
+def test_a_name_in_another_spelling_or_declined_is_removed(known: str, typed: str):
+    said = Redactor([], (known,)).text(typed)
+    left = {word.lower().strip(".,?") for word in said.split()}
+    names = {word.lower().strip(".,?") for word in typed.split()}
+    surnames = ("thord", "bjorn", "yssel", "macal", "wojci", "malgo", "novák", "ивано", "lindq")
+    assert not any(word.startswith((*surnames, "papp", "papa", "under")) for word in left)
+    assert names - left
+
+
+@pytest.mark.parametrize(
+    ("known", "typed"),
+    [
+        ("110101197105142389", "ID card 110101 19710514 2389"),
+        ("28503120101234", "nat id 2 850312 01 01234"),
+        ("+49 (0)171 5552368", "call +491715552368"),
+        ("+49 (0)171 5552368", "call 0049171 5552368 or 0171 5552368"),
+        ("+491715552368", "call 01715552368"),
+    ],
+)
+def test_a_number_in_other_pieces_than_in_the_header_is_removed_whole(known: str, typed: str):
+    redactor = Redactor([], (known, "19710514", "19850312"))
+    assert not re.search(r"\d{3}", redactor.text(typed))
+
+
+def test_words_that_only_resemble_a_name_stay():
+    said = "mullerian duct, carotid, larger lesion, martini sign, marker beside the left clavicle"
+    known = ("Müller^Jo", "Carotti^Ann", "Larsen^Ida", "Marten^Al", "Clavell^Bo")
+    assert Redactor([], known).text(said) == said

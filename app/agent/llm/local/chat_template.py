@@ -1,4 +1,4 @@
-"""Chat templates: a general one (ChatML), and test messages that show if a model's own works."""
+"""A general chat template (ChatML), and test messages that show if a model's own template works."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Serves a GGUF file by llama.cpp (package xllamacpp). Runs only in the model's own process.
 
-Measured with xllamacpp 2026.10: JSON schemas are enforced, `tool_choice` is not. Tools are
-silently left out if the model's chat template cannot show them (`chat_template_caps`). A template
+Measured with xllamacpp 2026.10: JSON schemas are enforced, `tool_choice` is not. Tools are silently
+left out if the model's chat template has no place for them (`chat_template_caps` tells). A template
 that cannot be parsed keeps the server from starting.
 """
 

@@ -122,7 +122,7 @@ class LocalModel:
         return self._server.pid
 
     def in_form(self, form: ToolForm) -> LocalModel:
-        """Return the same model, served by the same process, that calls tools in another form."""
+        """Return the same model, served by the same process, but with another `tool_form`."""
         other = copy(self)
         other._form = form
         return other
@@ -248,8 +248,8 @@ class LocalModel:
 class LocalServer:
     """The process of one model: started on demand, restarted after a crash, and ended when idle.
 
-    Thread-safe. Each start uses a new API key instead of that in `config`. `title` names the model
-    in messages to the user.
+    Thread-safe. `config` has the model's settings; each start replaces the API key in it by a new
+    one. `title` names the model in messages to the user.
     """
 
     def __init__(

@@ -134,7 +134,7 @@ OUT_OF_MEMORY = (
 
 
 def native_output(path: str) -> str:
-    """Return the last 8,000 bytes printed to standard error, with the model's `path` masked."""
+    """Return the last 8,000 bytes of this process's standard error, with the `path` masked."""
     with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
         size = os.fstat(log.fileno()).st_size
         log.seek(max(0, size - 8_000))
