@@ -46,6 +46,7 @@ class FileOpening(QObject):
     """Scans the files and folders that the user opens, and adds the results to the workspace."""
 
     opened = Signal(object)  # the ScanResult, when the workspace has it
+    studies_opened = Signal(object)  # the paths in which studies were found
 
     def __init__(self, workspace: Workspace, loader: Loader, notices: Notices) -> None:
         super().__init__(notices)
@@ -171,6 +172,8 @@ class FileOpening(QObject):
                 f"No images in {name}{more}",
                 f"Choose {OPENABLE} files, or {CONTAINERS} of them.",
             )
+        if result.studies:
+            self.studies_opened.emit(paths)
         self.opened.emit(result)
 
     def _fail(self, scan: _Scan, error: SightlineError) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -72,6 +73,7 @@ from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing
+from app.workspace.recent import RecentOpenings, opening_text
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace
 
@@ -84,6 +86,7 @@ _FILTER = ";;".join(
     )
 )
 _VOLUMES = f"Label volumes ({' '.join(PATTERNS['Volumes'])});;All files (*)"
+_RECENT_SHOWN = 3  # on the start page; the menu has more
 NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one below the other
 
 
@@ -135,6 +138,8 @@ class MainWindow(QMainWindow):
             frame = QRect(QPoint(), self.size().boundedTo(room.size()))
             frame.moveCenter(room.center())
             self.setGeometry(frame)
+        in_memory = offscreen and layout_file is None
+        self.recent = RecentOpenings(None if in_memory else paths.config_dir() / "recent.json")
         self._make_center(decoder)
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
@@ -148,14 +153,14 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
-        protocols = None if offscreen and layout_file is None else paths.config_dir() / "hanging"
         self.hanging = StudyHanging(
             workspace,
             self.background,
             self.notices,
-            protocols,
+            None if in_memory else paths.config_dir() / "hanging",
             lambda: self.opening.untouched,
         )
+        self.opening.studies_opened.connect(self._keep_recent)
         self.opening.opened.connect(lambda _result: self.hanging.study_opened())
         self._make_status()
         self.actions_ = MainActions(self)
@@ -187,6 +192,10 @@ class MainWindow(QMainWindow):
                 lambda: self.docks["Attributes"].show(),
                 lambda error: self.notices.show_error(error),
                 tuple(buttons),
+                tuple(
+                    (opening_text(one), partial(self.open_paths, one))
+                    for one in self.recent.all()[:_RECENT_SHOWN]
+                ),
             )
         )
         self.links = ViewportLinks(self.viewports, self.workspace)
@@ -275,6 +284,9 @@ class MainWindow(QMainWindow):
     def open_paths(self, files: Sequence[Path]) -> None:
         """Start to open files and folders; problems are shown in the window."""
         self.opening.open_paths([Path(file) for file in files])
+
+    def _keep_recent(self, files: Sequence[Path]) -> None:
+        self.background.submit(partial(self.recent.add, files), lambda _none: None)
 
     def choose_files(self) -> None:
         """Ask for files and open them."""

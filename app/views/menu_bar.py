@@ -23,6 +23,7 @@ from app.views.theme import SPACE
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
 from app.workspace import drawing
+from app.workspace.recent import opening_text
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -56,6 +57,7 @@ class MainActions:
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
+        self.recent_menu = RecentMenu(window)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
         )
@@ -212,7 +214,8 @@ class MainActions:
         marks = (self.mark_box, self.mark_point, self.mark_outside)
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             "File": (
-                *(self.open_files, self.open_folder, self.lay_labels, self.open_demo, None),
+                *(self.open_files, self.open_folder, self.recent_menu),
+                *(self.lay_labels, self.open_demo, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             "View": (
@@ -352,6 +355,30 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
             menu.addMenu(entry)
         else:
             menu.addAction(entry)
+
+
+class RecentMenu(QMenu):
+    """The menu of the files and folders that were opened last."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__("Open recent", window)
+        self._window = window
+        self.aboutToShow.connect(self._fill)
+
+    def _fill(self) -> None:
+        self.clear()
+        openings = self._window.recent.all()
+        for number, opening in enumerate(openings, 1):
+            name = wording.one_line(opening_text(opening)).replace("&", "&&")
+            text = f"&{number}  {name}" if number < 10 else name
+            action = self.addAction(text, partial(self._window.open_paths, opening))
+            action.setToolTip(plain_tip("\n".join(map(str, opening))))
+        self.setToolTipsVisible(True)
+        if not openings:
+            self.addAction("Nothing opened yet").setEnabled(False)
+            return
+        self.addSeparator()
+        self.addAction("Forget these", self._window.recent.clear)
 
 
 class PresetMenu(QMenu):

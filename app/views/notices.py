@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
@@ -178,6 +178,7 @@ class Placeholder(QWidget):
         canvas: Canvas,
         workspace: Workspace,
         actions: list[Action],
+        recent: Sequence[Action] = (),
     ) -> None:
         super().__init__(canvas)
         self._canvas = canvas
@@ -191,7 +192,7 @@ class Placeholder(QWidget):
         self._pages = QStackedLayout(self)
         self._mark = IconLabel("sightline", 72)
         for page in (
-            _begin_page(self._mark, actions),
+            _begin_page(self._mark, actions, recent),
             _page(waiting, label("Loading…", "muted")),
             _page(broken, label("This image cannot be shown", "title"), self.error_text),
             _page(label("Drag a series here from the list of studies", "muted", wrap=True)),
@@ -240,7 +241,7 @@ def _page(*parts: QWidget) -> QWidget:
     return page
 
 
-def _begin_page(mark: QWidget, actions: list[Action]) -> QWidget:
+def _begin_page(mark: QWidget, actions: list[Action], recent: Sequence[Action]) -> QWidget:
     buttons = _Buttons(
         [
             push_button(text, run, primary=number == 0, icon_name="" if number else "folder-open")
@@ -252,11 +253,15 @@ def _begin_page(mark: QWidget, actions: list[Action]) -> QWidget:
         f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
         "Images stay on this computer."
     )
+    again = [push_button(text, run, icon_name="history") for text, run in recent]
+    title = [label("Open again", "section")] if again else []
     return _page(
         mark,
         label("Open a study to begin", "heading"),
         label(hint, "muted", wrap=True),
         buttons,
+        *title,
+        *again,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from app.imaging.types import Voi, Window
 from app.views.command_palette import CommandPalette, commands_of
@@ -146,3 +146,33 @@ def test_the_arrow_keys_move_in_the_palette_while_typing(window: MainWindow):
     QTest.keyClick(dialog.search, Qt.Key.Key_Down)
     QTest.keyClick(dialog.search, Qt.Key.Key_Return)
     assert window.workspace.viewport.display.quarter_turns == 1  # the second: rotate right
+
+
+def test_what_was_opened_is_offered_again(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    (tmp_path / "ct head").mkdir()
+
+    def opened() -> MainWindow:
+        decoder = FakeDecoder()
+        decoder.result = found(study(instance("1.1")))
+        made = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=tmp_path / "window.ini")
+        made.show()
+        return made
+
+    first = opened()
+    first.open_paths([tmp_path / "ct head"])
+    wait_until(lambda: first.canvas.picture is not None and not first.busy)
+    first.quit()
+    second = opened()
+    (again,) = [one for one in second.findChildren(QPushButton) if one.text() == "ct head"]
+    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+    wait_until(lambda: second.canvas.picture is not None and not second.busy)
+    menu = second.actions_.recent_menu
+    menu.aboutToShow.emit()
+    assert menu.actions()[0].text() == "&1  ct head"
+    menu.actions()[-1].trigger()
+    menu.aboutToShow.emit()
+    assert not menu.actions()[0].isEnabled()
+    second.quit()

@@ -16,6 +16,7 @@ from app.imaging.types import Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
+from app.workspace.priors import is_same_person
 from app.workspace.studies import key_of
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace

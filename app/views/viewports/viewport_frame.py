@@ -48,6 +48,7 @@ class ViewportServices:
         show_attributes: Opens the panel with the attributes of the shown object.
         tell: Shows an error to the user.
         start_actions: The buttons of the start page.
+        recent: Buttons there that open again what was opened last.
     """
 
     workspace: Workspace
@@ -57,6 +58,7 @@ class ViewportServices:
     show_attributes: Callable[[], object]
     tell: Callable[[SightlineError], object]
     start_actions: tuple[Action, ...] = ()
+    recent: tuple[Action, ...] = ()
 
 
 class ViewportFrame(QWidget):
@@ -82,7 +84,9 @@ class ViewportFrame(QWidget):
         self.documents = DocumentStack(
             self.canvas, workspace, services.loader, services.show_attributes
         )
-        self.placeholder = Placeholder(self.canvas, workspace, [*services.start_actions])
+        self.placeholder = Placeholder(
+            self.canvas, workspace, [*services.start_actions], services.recent
+        )
         self.layer_loading = LayerLoading(
             workspace, self.canvas, services.decoder, services.background, services.tell
         )

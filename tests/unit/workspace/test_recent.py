@@ -1,0 +1,77 @@
+"""The recent openings: order, broken files, two programs at once."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.workspace.recent import MOST, RecentOpenings, opening_text
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    made = [tmp_path / f"study {number}" for number in range(20)]
+    for folder in made:
+        folder.mkdir()
+    return made
+
+
+def test_the_latest_comes_first_and_is_listed_once(tmp_path: Path, folders: list[Path]):
+    recent = RecentOpenings(tmp_path / "recent.json")
+    for number in (0, 1, 0):
+        recent.add([folders[number]])
+    assert recent.all() == [(folders[0],), (folders[1],)]
+    assert RecentOpenings(tmp_path / "recent.json").all() == recent.all()
+
+
+def test_no_more_than_the_last_are_kept_and_what_is_gone_is_not_listed(
+    tmp_path: Path, folders: list[Path]
+):
+    recent = RecentOpenings(tmp_path / "recent.json")
+    for folder in folders:
+        recent.add([folder])
+    assert len(recent.all()) == MOST
+    folders[-1].rmdir()
+    assert len(recent.all()) == MOST - 1
+
+
+def test_the_list_is_this_user_s_alone(tmp_path: Path, folders: list[Path]):
+    recent = RecentOpenings(tmp_path / "recent.json")
+    recent.add(folders[:1])
+    assert (tmp_path / "recent.json").stat().st_mode & 0o077 == 0
+    recent.clear()
+    assert recent.all() == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b'{"openings": 3}', b'{"openings": [3]}', b"\xff\xfe", b"[" * 5000],
+)
+def test_a_broken_list_is_set_aside_and_begun_anew(
+    tmp_path: Path, folders: list[Path], content: bytes
+):
+    file = tmp_path / "recent.json"
+    file.write_bytes(content)
+    recent = RecentOpenings(file)
+    assert recent.all() == []
+    assert (tmp_path / "recent.json.broken").read_bytes() == content
+    recent.add(folders[:1])
+    assert recent.all() == [(folders[0],)]
+
+
+def test_two_programs_at_once_lose_nothing_of_each_other(tmp_path: Path, folders: list[Path]):
+    def opened(folder: Path) -> None:
+        RecentOpenings(tmp_path / "recent.json").add([folder])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(opened, folders[:10]))
+    found = json.loads((tmp_path / "recent.json").read_text("utf-8"))["openings"]
+    assert sorted(found) == sorted([[str(folder)] for folder in folders[:10]])
+
+
+def test_an_opening_in_words():
+    assert opening_text((Path("/a/ct head"),)) == "ct head"
+    assert opening_text((Path("/a/1.dcm"), Path("/a/2.dcm"))) == "1.dcm and 1 more"
