@@ -117,8 +117,8 @@ class StudyHanging(QObject):
         study = self._workspace.studies.study_of(shown) if shown is not None else None
         if study is None:
             return None
-        later = [one for one in self._workspace.studies.all if study in self._workspace.priors(one)]
-        return max(later, key=lambda one: one.date, default=study)
+        own = (one for one in self._workspace.studies.all if is_same_person(study, one))
+        return max((study, *own), key=lambda one: one.date)
 
     # The user's own
 
