@@ -41,6 +41,8 @@ _TIGHT = re.compile(r"[-'\u2019\u2010._]?")
 _BEGINS = re.compile(r"(?:^|[.?!\n])[\s\"'(\u201c\u2018*-]*$")
 _PARTS = re.compile(r"[\^\s,;/()]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
+_DATE_ALONE = re.compile(rf"(?<!\d){_DATE.pattern}(?!\d)")
+_SHORT_ID = re.compile(r"(?<!\d)[1-9]\d{4}(?!\d)")
 _ORDINARY_NUMBER = re.compile(r"(?:19|20)\d\d|\d[05]00|1024|4096")
 """A year, a round number or the side of a matrix."""
 _CALLED = re.compile(
@@ -258,6 +260,10 @@ class Identifiers:
         for item in chain(*(found.findall(text) for found in (_CALLED, _LONG_NUMBER, _NUMBERED))):
             key = _squashed(item)
             self._add(key, owner, joined=len(key) >= _MIN_JOINED or not key.isdigit())
+        for date in _DATE_ALONE.findall(text):
+            self._patterns.update(_dates(*date))
+        for number in _SHORT_ID.findall(text):
+            self._add(number, owner, joined=False)
         for number in _LONG_NUMBER.findall(text):
             runs = re.findall(r"\d+", number)
             for key in ("".join(runs[first:]).lstrip("0") for first in range(len(runs))):

@@ -484,3 +484,20 @@ def test_words_that_only_resemble_a_name_stay():
     said = "mullerian duct, carotid, larger lesion, martini sign, marker beside the left clavicle"
     known = ("Müller^Jo", "Carotti^Ann", "Larsen^Ida", "Marten^Al", "Clavell^Bo")
     assert Redactor([], known).text(said) == said
+
+
+@pytest.mark.parametrize(
+    "typed", ["geb. 19.06.1948, Infiltrat?", "born 19 June 1948", "DOB 1948-06-19", "20441?"]
+)
+def test_a_date_and_a_short_id_in_a_folder_s_name_are_removed_in_any_notation(typed: str):
+    note = {"id": "image-1", "path": "/data/Oberhauser_19480619/tremblay-20441_knee.dcm"}
+    said = Redactor([Message(role="user", text="", images=[note])]).text(typed)
+    assert not re.search(r"\d{2}", said)
+
+
+def test_a_vascular_term_in_a_description_stays():
+    texts = ("CTA RUNOFF",)
+    message = Message(role="user", text="", texts=list(texts))
+    assert Redactor([message]).text("Are the runoff vessels patent?") == (
+        "Are the runoff vessels patent?"
+    )
