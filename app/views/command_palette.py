@@ -32,6 +32,8 @@ class CommandPalette(QDialog):
         self.search.installEventFilter(self)
         self.list = QListWidget()
         self.list.setAccessibleName("Commands")
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.itemActivated.connect(self._run)
         self.list.itemClicked.connect(self._run)
         column(self.search, (self.list, 1), margins=SPACE.m, parent=self)

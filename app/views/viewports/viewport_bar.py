@@ -30,7 +30,7 @@ class ViewportBar(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setProperty("surface", "card")
+        self.setProperty("surface", "raised")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._viewport = parent
         self.place = 0
