@@ -191,6 +191,7 @@ class MainWindow(QMainWindow):
                 self.background,
                 lambda: self.docks["Attributes"].show(),
                 lambda error: self.notices.show_error(error),
+                Background(1, self),
                 tuple(buttons),
                 tuple(
                     (opening_text(one), partial(self.open_paths, one))

@@ -30,6 +30,7 @@ import numpy as np
 import pydicom
 from pydicom.data import get_testdata_file
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.types import Window
@@ -107,7 +108,8 @@ def scrolled(application: QApplication, window: MainWindow) -> tuple[float, floa
             one.picture is None or one.picture.job.instance.sop_instance_uid != wanted
             for one in canvases
         ):
-            application.processEvents()
+            # Not in a busy loop, which would keep Python's lock from the threads that render.
+            application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         application.processEvents()  # painted
         took.append(time.perf_counter() - begin)
     beat.stop()

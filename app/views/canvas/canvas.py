@@ -60,6 +60,7 @@ class Canvas(ImageView):
 
     Args:
         viewport: The viewport to show; by default the active one.
+        rendering: Renders the pictures; by default a thread of the canvas' own.
 
     Attributes:
         model: The viewport that the canvas shows.
@@ -78,7 +79,11 @@ class Canvas(ImageView):
     restore_wanted = Signal()  # Escape, with nothing else to leave
 
     def __init__(
-        self, workspace: Workspace, background: Background, viewport: Viewport | None = None
+        self,
+        workspace: Workspace,
+        background: Background,
+        viewport: Viewport | None = None,
+        rendering: Background | None = None,
     ) -> None:
         super().__init__()
         self._workspace = workspace
@@ -89,11 +94,13 @@ class Canvas(ImageView):
         self.alone = True
         self.detail = Detail.ALL
         self._link_text = ""
+        self._taking = False  # whether a picture is being taken
         self._pointing = False  # whether `pointed` has told of a place
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
-        # Its own thread, so that a window change does not wait for outlines or thumbnails.
-        self._rendering = Background(1, self)
+        # A thread apart, so that a window change does not wait for outlines or thumbnails. All
+        # viewports share it: threads that render at once would contend for Python's lock.
+        self._rendering = rendering or Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
         self.layer_drawing = LayerDrawing(self, self.model.layers, background)
@@ -106,6 +113,7 @@ class Canvas(ImageView):
         model.frame_changed.connect(self._frame_changed)
         self.scroller = Scroller(workspace, self, model)
         self.scrubber = Scrubber(self, workspace, self.scroller)
+        self.picture_changed.connect(self.scrubber.follow)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
         model.image_changed.connect(self._image_changed)
@@ -270,15 +278,17 @@ class Canvas(ImageView):
         if other:
             self.overlay.set_synthetic(synthetic_band.model_title(self._source))
             self._refit = False
+            self._taking = True
             self.drawing_tool.cancel()
             self.findings_layer.set_image(job.frame.ref)
+            self._taking = False
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
             # The display has changed since this picture was requested, e.g. in a drag.
             self._render(replace(job, display=model.display, before=picture))
         self._render_view()
         if changed or self.shown_window != window:
-            self._update_overlay()
+            self._update_overlay(soon=True)  # the scene paints in the next turn of the event loop
             self.picture_changed.emit()
         else:  # a step of a drag: only the greys are new, the rest was updated with the window
             self.overlay.catch_up()
@@ -347,6 +357,8 @@ class Canvas(ImageView):
     # Overlay
 
     def _update_overlay(self, *, soon: bool = False) -> None:
+        if self._taking:
+            return  # it is updated once the picture is taken
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())

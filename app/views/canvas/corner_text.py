@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-
 from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
@@ -189,12 +187,13 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
     """Return a slice's position and thickness, in mm, as text; leave out what is unknown."""
     parts: list[str] = []
     if orientation.cosines is not None and orientation.position is not None:
-        normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
-        along = float(np.dot(normal, orientation.position))
-        axis = int(np.argmax(np.abs(normal)))
+        a, b, c, d, e, f = orientation.cosines
+        normal = (b * f - c * e, c * d - a * f, a * e - b * d)
+        along = sum(n * p for n, p in zip(normal, orientation.position, strict=True))
+        axis = max(range(3), key=lambda one: abs(normal[one]))
         if abs(normal[axis]) > _ALIGNED:
             point = [0.0, 0.0, 0.0]
-            point[axis] = along * float(np.sign(normal[axis]))
+            point[axis] = along if normal[axis] > 0 else -along
             named = wording.patient_parts(point, geometry.is_quadruped(orientation))
             parts.append(f"Slice {named[axis]} mm")
         else:

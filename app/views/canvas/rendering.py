@@ -76,7 +76,6 @@ class Picture:
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
         range: Lowest and highest modality value; dragging scales window changes by it.
-        presets: Entries for the menu of intensity windows.
         complete: Whether nothing more needs to be rendered until the view changes.
     """
 
@@ -84,8 +83,12 @@ class Picture:
     patches: tuple[Patch, ...]
     window: Window | None
     range: tuple[float, float]
-    presets: tuple[Window, ...]
     complete: bool
+
+    @property
+    def presets(self) -> tuple[Window, ...]:
+        """Entries for the menu of intensity windows, made when asked for: it takes over 1 ms."""
+        return windows.frame_presets(self.job.frame, self.job.instance.get("Modality"))
 
     def covers(self, view: View) -> bool:
         """Return whether a patch at the level of `view` includes the whole area of `view`."""
@@ -105,7 +108,6 @@ class _Known:
     default: Window | None
     start: Window | None
     range: tuple[float, float]
-    presets: tuple[Window, ...]
 
 
 class Renderer:
@@ -174,7 +176,7 @@ class Renderer:
             pixels = pipeline.render(frame, shown_with, job.display.invert)
             patches, complete = whole_patches(pyramid(pixels)), True
         done = replace(job, before=None)
-        return Picture(done, patches, window, known.range, known.presets, complete)
+        return Picture(done, patches, window, known.range, complete)
 
     def _finish(self, picture: Picture) -> None:
         self._last = picture if self._wanted else None
@@ -276,11 +278,10 @@ def _grown(area: Area, shape: tuple[int, int]) -> Area:
 def _learn(job: Job) -> _Known:
     frame = job.frame
     if frame.is_color:
-        return _Known(frame, None, None, (0.0, 255.0), ())
+        return _Known(frame, None, None, (0.0, 255.0))
     default = windows.default_window(frame)
     start = default or lut_window(frame.voi.luts[0], 0)
-    presets = windows.frame_presets(frame, job.instance.get("Modality"))
-    return _Known(frame, default, start, _value_range(frame), presets)
+    return _Known(frame, default, start, _value_range(frame))
 
 
 def _value_range(frame: Frame) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
+PICTURE_MS = 30
+"""Longest time that the slider waits for the picture it belongs to."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Selectable factors for the frame rate given in the file."""
 
@@ -258,13 +260,17 @@ class Scrubber(QScrollBar):
         self.setAccessibleName("Position in the series")
         self.setToolTip(plain_tip("Drag to scroll through the series"))
         self.valueChanged.connect(scroller.to)
-        scroller.model.requested.connect(lambda _request: self.follow())
-        scroller.model.image_changed.connect(self.follow)
+        # With the picture, so that both are painted at once; a slow one is not waited for.
+        self._soon = QTimer(self, singleShot=True, interval=PICTURE_MS)
+        self._soon.timeout.connect(self.follow)
+        scroller.model.requested.connect(lambda _request: self._soon.start())
+        scroller.model.image_changed.connect(lambda: self._soon.start())
         workspace.studies.changed.connect(self.follow)
         self.follow()
 
     def follow(self) -> None:
         """Move the handle to the frame that the viewport shows or waits for."""
+        self._soon.stop()
         place, count = self._scroller.place
         if not self.isSliderDown():
             with QSignalBlocker(self):

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QRegion
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QRegion,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.views import wording
@@ -25,6 +34,7 @@ PICTURE_MS = 30
 """Longest time that a text waits for the picture it belongs to."""
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # share of the view above which the list of tools is left out
+_AROUND = (-PLATE_PAD - 1, -PLATE_PAD - 1, PLATE_PAD + 2, PLATE_PAD + 2)
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -160,8 +170,7 @@ def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -
 
 def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
     """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
-    font = ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
-    painter.setFont(font)
+    painter.setFont(_side_font(size))
     ink = QColor(THEME.overlay_text)
     inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
     center_v, center_h = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignHCenter
@@ -175,6 +184,30 @@ def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0)
             bounds = painter.boundingRect(inner, flags | Qt.TextFlag.TextSingleLine, text)
             _plate(painter, bounds, size)
             _shadowed(painter, inner, flags, text, ink)
+
+
+@cache
+def _side_font(size: float) -> QFont:
+    return ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
+
+
+@lru_cache(maxsize=512)
+def _line_picture(text: str, tint: str, scale: float) -> QPixmap:
+    """Return a line of corner text with its edge, on a transparent ground.
+
+    `scale` is the number of the screen's pixels per px.
+    """
+    metrics = QFontMetricsF(corner_font())
+    size = QSizeF(metrics.horizontalAdvance(text) + 2, metrics.lineSpacing() + 1)
+    picture = QPixmap((size * scale).toSize())
+    picture.setDevicePixelRatio(scale)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+    painter.setFont(corner_font())
+    _shadowed(painter, QRectF(QPointF(), size), _LEFT, text, QColor(tint))
+    painter.end()
+    return picture
 
 
 def preload_glyphs() -> None:
@@ -285,12 +318,35 @@ class Overlay(QWidget):
         """Return the label chip at a position in the widget (px), or None."""
         return next((one for one in self._placed if one.rect.contains(position)), None)
 
+    def _draw_texts(self, painter: QPainter, blocks: Sequence[Block], region: QRegion) -> None:
+        """Draw the texts in a region, line by line from pictures.
+
+        Of several viewports that scroll together, each changes two lines of its texts at a step,
+        and these are the same in all.
+        """
+        draw_sides(painter, self.sides, self._area())
+        scale, spacing = self.devicePixelRatioF(), QFontMetricsF(corner_font()).lineSpacing()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for block in blocks:
+            if not region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):
+                continue
+            _plate(painter, block.rect, 1.0)
+            y = block.rect.top()
+            for text, tint in block.lines:
+                picture = _line_picture(text, tint, scale)
+                width = picture.width() / scale - 2
+                x = block.rect.right() - width if block.right else block.rect.left()
+                painter.drawPixmap(QPointF(round(x), round(y)), picture)
+                y += spacing
+
     def paintEvent(self, event: QPaintEvent) -> None:
+        self._stale -= event.region()
+        if self._stale.isEmpty():
+            self._wait.stop()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-        draw_sides(painter, self.sides, self._area())
         blocks = self._laid_out()
-        draw_blocks(painter, blocks)
+        self._draw_texts(painter, blocks, event.region())
         taken = [block.rect for block in blocks]
         place = heatmap_legend.rect_of(self.legend, self._area(), taken=taken)
         heatmap_legend.draw(painter, self.legend, place)

@@ -47,6 +47,7 @@ class ViewportServices:
     Attributes:
         show_attributes: Opens the panel with the attributes of the shown object.
         tell: Shows an error to the user.
+        rendering: Renders pictures, and nothing else.
         start_actions: The buttons of the start page.
         recent: Buttons there that open again what was opened last.
     """
@@ -57,6 +58,7 @@ class ViewportServices:
     background: Background
     show_attributes: Callable[[], object]
     tell: Callable[[SightlineError], object]
+    rendering: Background | None = None
     start_actions: tuple[Action, ...] = ()
     recent: tuple[Action, ...] = ()
 
@@ -78,7 +80,7 @@ class ViewportFrame(QWidget):
         super().__init__()
         workspace = services.workspace
         self.viewport = viewport
-        self.canvas = Canvas(workspace, services.background, viewport)
+        self.canvas = Canvas(workspace, services.background, viewport, services.rendering)
         SeriesWindow(self.canvas, workspace, services.loader)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
         self.documents = DocumentStack(
