@@ -19,6 +19,7 @@ from app.workspace.signals import Signal
 
 _Place = tuple[Path, int]
 """(file, number of an image within the file)."""
+_MOST_FOUND = 64
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
@@ -33,6 +34,8 @@ class Studies:
         self._studies: dict[str, Study] = {}
         self._tables: dict[str, _Table] = {}
         self._everywhere: _Table | None = None
+        self._found: dict[int, tuple[Instance, tuple[Study, Series, int] | None]] = {}
+        """Places that were looked up last: a step of the wheel asks for the same one ten times."""
         self._problems: list[Problem] = []
         self.changed: Signal[()] = Signal()
 
@@ -91,6 +94,7 @@ class Studies:
         """Replace the open studies; keys may change when two studies share a UID."""
         self._studies = {key_of(one): one for one in with_shared_id_warnings(studies)}
         self._everywhere = None
+        self._found.clear()
         for key in self._tables.keys() - self._studies.keys():
             del self._tables[key]
 
@@ -130,6 +134,14 @@ class Studies:
         return found[0] if found else None
 
     def _place_of(self, instance: Instance) -> tuple[Study, Series, int] | None:
+        known = self._found.get(id(instance))
+        if known is None or known[0] is not instance:
+            if len(self._found) >= _MOST_FOUND:
+                self._found.clear()
+            known = self._found[id(instance)] = instance, self._looked_up(instance)
+        return known[1]
+
+    def _looked_up(self, instance: Instance) -> tuple[Study, Series, int] | None:
         likely = study_uid(instance)
         for own in (True, False):
             for key, study in self._studies.items():

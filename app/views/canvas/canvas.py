@@ -46,7 +46,7 @@ from app.views.canvas.mouse_gestures import (
     drag_of,
     dragged_window,
 )
-from app.views.canvas.rendering import Job, Picture, Renderer
+from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.workspace import drawing
@@ -65,6 +65,7 @@ class Canvas(ImageView):
     Attributes:
         model: The viewport that the canvas shows.
         alone: Whether there is no other viewport in the layout.
+        sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
         picture: The picture on the screen, or None.
     """
@@ -92,6 +93,7 @@ class Canvas(ImageView):
         self._source: Instance | None = None  # the acquired image that the picture is of
         self.error = ""
         self.alone = True
+        self.sharing = 1
         self.detail = Detail.ALL
         self._link_text = ""
         self._taking = False  # whether a picture is being taken
@@ -219,7 +221,10 @@ class Canvas(ImageView):
             self.error = ""
             index, state = model.frame_index, model.presentation
             presented = model.presented(index)
-            job = Job(model.instance, index, model.frame, model.display, state, presented)
+            room = ENOUGH // self.sharing
+            job = Job(
+                model.instance, index, model.frame, model.display, state, presented, room=room
+            )
             self._render(job)
 
     def _display_changed(self) -> None:

@@ -39,7 +39,7 @@ REST_MS = 100
 _SMALL = 600_000
 """Number of pixels, including all copies, up to which an image is rendered whole: 0.3 ms."""
 
-_ENOUGH = 6_000_000
+ENOUGH = 6_000_000
 """Number of rendered pixels kept: 2048 x 2048 with all copies, or the view's surroundings."""
 
 
@@ -53,6 +53,7 @@ class Job:
         presented: The state's display settings for this frame; None if it has none.
         view: The visible part; None if it is unknown because the image is not on the screen yet.
         rest: Whether to render the surroundings of the view too.
+        room: Number of pixels up to which they are.
         before: An earlier picture of this frame; its patches are reused if its display is the same.
     """
 
@@ -64,6 +65,7 @@ class Job:
     presented: ImagePresentation | None = None
     view: View | None = None
     rest: bool = False
+    room: int = ENOUGH
     before: Picture | None = None
 
 
@@ -207,7 +209,7 @@ def _windowed(
     assert chosen is not None  # `averages` says so
     invert = job.display.invert
     shapes = [level.shape for level in levels.levels]
-    regions, complete = _regions(shapes, job.view, rest=job.rest)
+    regions, complete = _regions(shapes, job.view, job.room, rest=job.rest)
     patches = _alike(job)
     tables: dict[int, Screen] = {}
     for level, area in regions.items():
@@ -235,7 +237,7 @@ def _alike(job: Job) -> dict[int, Patch]:
 
 
 def _regions(
-    shapes: list[tuple[int, int]], view: View | None, *, rest: bool
+    shapes: list[tuple[int, int]], view: View | None, room: int, *, rest: bool
 ) -> tuple[dict[int, Area], bool]:
     """Return the area to window of each level, and whether nothing more is worth rendering."""
     whole = {number: (0, 0, columns, rows) for number, (rows, columns) in enumerate(shapes)}
@@ -247,10 +249,10 @@ def _regions(
         shape = shapes[view.level]
         regions.setdefault(view.level, on_level(view.area, view.level, shape))
         if rest and view.level != last:
-            regions[view.level] = _grown(regions[view.level], shape)
+            regions[view.level] = _grown(regions[view.level], shape, room)
         if not rest:
             return regions, False
-    left = _ENOUGH
+    left = room
     for level in range(last, -1, -1):
         rows, columns = shapes[level]
         left -= rows * columns
@@ -260,11 +262,11 @@ def _regions(
     return regions, True
 
 
-def _grown(area: Area, shape: tuple[int, int]) -> Area:
-    """Return an area extended by up to its own size on each side, within memory limits."""
+def _grown(area: Area, shape: tuple[int, int], room: int) -> Area:
+    """Return an area extended by up to its own size on each side, up to `room` pixels."""
     left, top, right, bottom = area
     width, height = right - left, bottom - top
-    scale = min((_ENOUGH / max(width * height, 1)) ** 0.5, 3.0)
+    scale = min(max(room / max(width * height, 1), 1.0) ** 0.5, 3.0)
     across, down = (max(round(side * (scale - 1) / 2), 0) for side in (width, height))
     rows, columns = shape
     return (

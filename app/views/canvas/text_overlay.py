@@ -140,7 +140,7 @@ def _shadowed(
     painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
 ) -> None:
     """Draw text with a thin dark edge."""
-    painter.setPen(with_alpha(THEME.overlay_shade, 0.75))
+    painter.setPen(_shade(0.75))
     painter.drawText(rect.translated(1, 1), flags | Qt.TextFlag.TextSingleLine, text)
     painter.setPen(ink)
     painter.drawText(rect, flags | Qt.TextFlag.TextSingleLine, text)
@@ -149,9 +149,14 @@ def _shadowed(
 def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
     """Draw a dark background, so that text can be read on white bone."""
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(with_alpha(THEME.overlay_shade, 0.5))
+    painter.setBrush(_shade())
     pad = PLATE_PAD * size
     painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
+
+
+@cache
+def _shade(alpha: float = 0.5) -> QColor:
+    return with_alpha(THEME.overlay_shade, alpha)
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
@@ -242,6 +247,7 @@ class Overlay(QWidget):
         self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
         self._wait.timeout.connect(self.catch_up)
         self.sides = Sides()
+        self._blocks: tuple[Corners, QRectF, list[Block]] | None = None  # as they stand
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
         self.synthetic = ""
@@ -296,7 +302,10 @@ class Overlay(QWidget):
 
     def _laid_out(self) -> list[Block]:
         """Return the corners as they stand in this widget."""
-        return corner_blocks(self.corners, self._area())
+        area = self._area()
+        if self._blocks is None or self._blocks[:2] != (self.corners, area):
+            self._blocks = self.corners, area, corner_blocks(self.corners, area)
+        return self._blocks[2]
 
     def set_sides(self, sides: Sides) -> None:
         """Set the letters for the patient directions at the image's edges, and repaint."""

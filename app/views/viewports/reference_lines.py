@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
@@ -34,8 +31,8 @@ def common_line(
     Returns:
         None if the planes are nearly parallel or the images do not meet.
     """
-    across = np.cross(plane.normal, onto.normal)
-    if math.hypot(*across) < _SAME_PLANE:
+    cosine = sum(a * b for a, b in zip(plane.normal, onto.normal, strict=True))
+    if 1 - cosine * cosine < _SAME_PLANE**2:
         return None
     # The corners of the image on either side of the other plane: the line joins the points in
     # which its edges pass through that plane.

@@ -144,6 +144,9 @@ class ViewportArea(QWidget):
         for viewport, frame in self._frames.items():
             frame.setVisible(viewport in shown)
             frame.canvas.alone = len(layout.viewports) == 1
+            # Of several, each needs less around what is in view: they are small.
+            several = len(layout.viewports) > 1
+            frame.canvas.sharing = 2 * len(layout.viewports) if several else 1
             if viewport not in shown:
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
