@@ -95,7 +95,7 @@ def _scrolling(inside: QWidget, name: str) -> QScrollArea:
 def _grid(rows: Rows) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(SPACE.l)
-    grid.setVerticalSpacing(6)
+    grid.setVerticalSpacing(2)
     grid.setColumnStretch(1, 1)
     beginning = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
     for number, (keys, what) in enumerate(rows):

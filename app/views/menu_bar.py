@@ -62,6 +62,7 @@ class MainActions:
             window.viewports, layout, window.hanging, self._action, window
         )
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
+        self.layout_menu.addMenu(self.link_menu)
         self._fill_menu_bar()
         self.toolbar = self._make_toolbar()
         self._connect()
@@ -221,7 +222,7 @@ class MainActions:
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
-                *(None, self.layout_menu, self.link_menu),
+                *(None, self.layout_menu),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
@@ -272,13 +273,10 @@ class MainActions:
         tip = plain_tip("Reformat the series: axial, coronal, sagittal")
         self.plane_button = bar.add_text_button("Plane", "box", tip)
         self.plane_menu.attach(self.plane_button)
-        for menu, icon, tip in (
-            (self.layout_menu, "layout-grid", "Layout of viewports"),
-            (self.link_menu, "link", "Link viewports: scrolling, window, zoom and pan"),
-        ):
-            button = bar.add_text_button(menu.title(), icon, plain_tip(tip))
-            button.setMenu(menu)
-            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        tip = plain_tip("Layout of viewports, and what is linked among them")
+        layout_button = bar.add_text_button("Layout", "layout-grid", tip)
+        layout_button.setMenu(self.layout_menu)
+        layout_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         segment = (self.segment,) if self._window.has_assistant else ()
         groups = (
             (self.invert, self.reset),

@@ -174,6 +174,9 @@ def test_the_help_lists_every_key_of_the_window(window: MainWindow):
     words = "\n".join(keys for _, rows in help_dialogs.GESTURES for keys, _ in rows)
     known = set(re.split(r", | and |[ \n]", words)) | {",", "."}
     spans = {f"Ctrl+{number}" for number in range(1, 6)} | {"Ctrl++", "Ctrl+-"}
+    spans |= {f"Ctrl+Alt+{key}" for key in "123456SWZLR"}
+    assert "Ctrl+Alt+1 to 6, " in words
+    assert "Ctrl+Alt+S, W, Z, L, R" in words
     text = " ".join(what for _, rows in help_dialogs.GESTURES for _, what in rows)
     assert "Ctrl+1 to Ctrl+5" in words
     assert "Ctrl++, Ctrl+-" in text
@@ -189,6 +192,7 @@ def test_the_help_lists_every_key_of_the_window(window: MainWindow):
     names = {"Up": "Arrows", "Left": "Arrows", "Down": "Arrows", "Right": "Arrows"}
     names |= {"PageUp": "Page Up", "PageDown": "Page Down", "Plus": "+", "Equal": "+", "Minus": "-"}
     names |= {"BracketLeft": "[", "BracketRight": "]"}
+    names |= {str(number): "1 to 9" for number in range(1, 10)}
     for key in window.canvas._keys:
         name = key.name.removeprefix("Key_")
         assert names.get(name, name) in words

@@ -107,14 +107,15 @@ def test_all_windows_and_luts_of_the_file_are_offered_with_their_names(
     luts = tuple(Lut(0, 8, np.arange(256, dtype=np.uint16), name) for name in ("NORMAL", "HARD"))
     show(window, decoder, wait_until, voi=Voi(windows, luts))
     offered = entries(window.actions_.presets)
-    texts = [action.text().split("\t")[0] for action in offered]
+    texts = [action.text().split("\t")[0].split()[-1] for action in offered]
     assert texts[:5] == ["BRAIN", "BONE", "NORMAL", "HARD", "Automatic"]
-    assert [action.text() for action in offered if action.isChecked()] == ["BRAIN\tC 40  W 80"]
+    checked = [action.text() for action in offered if action.isChecked()]
+    assert checked == ["&1  BRAIN\tC 40  W 80"]
     offered[3].trigger()
     wait_until(lambda: not window.busy)
     assert "VOI LUT: HARD" in window.canvas.overlay.corners.bottom_left
     checked = [action.text() for action in entries(window.actions_.presets) if action.isChecked()]
-    assert checked == ["HARD\tVOI LUT"]
+    assert checked == ["&4  HARD\tVOI LUT"]
 
 
 def test_planes_are_offered_for_a_stack_only(
