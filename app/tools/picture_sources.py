@@ -123,7 +123,7 @@ def window_of(parts: Any) -> Window | None:
 
 
 class CallImages:
-    """A call's images; `models` lists the models that made the synthetic ones it has read."""
+    """A call's images; collects in `models` which models made the synthetic images among them."""
 
     def __init__(self, images: Images) -> None:
         self._images = images

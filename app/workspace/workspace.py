@@ -238,10 +238,13 @@ class Workspace:
 
     def show_image(self, ref: ImageRef) -> None:
         """Show an image, if it is open: scroll to its frame, or show its instance."""
-        shown = self.viewport.instance
-        if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
-            self.viewport.scroll_to(ref.frame)
-        elif (instance := self.instance_of(ref.sop_instance_uid)) is not None:
+        for viewport in (self.viewport, *self.layout.viewports):
+            shown = viewport.instance
+            if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
+                self.layout.activate(viewport)
+                viewport.scroll_to(ref.frame)
+                return
+        if (instance := self.instance_of(ref.sop_instance_uid)) is not None:
             self.viewport.show(instance, ref.frame)
 
     def rejection_of(self, instance: Instance) -> str:
@@ -271,7 +274,10 @@ class Workspace:
         return self.studies.series_of(instance) or instance
 
     def scale_key(self, instance: Instance) -> ScaleKey:
-        """Return a key for the images from `scale_source`; it stays when a scan adds images."""
+        """Return a key for the images that share an instance's grey scale, as `scale_source` says.
+
+        The key stays the same while a scan adds images to the group.
+        """
         source = self.scale_source(instance)
         if isinstance(source, Instance):
             return str(source.path), f"{source.sop_instance_uid}/{source.part}"

@@ -368,6 +368,17 @@ def test_a_finding_is_drawn_in_the_viewport_of_its_image_only(desk: Desk):
     assert [len(one.canvas.annotation_items()) for one in desk.frames] == [0, 1]
 
 
+def test_a_finding_chosen_in_the_list_is_shown_where_its_image_is(desk: Desk):
+    desk.arrange("1x2")
+    ref = desk.frames[1].canvas.frame.ref
+    desk.window.workspace.annotations.add([finding(ref, Box(5, 5, 20, 20), id="f")])
+    desk.settle()
+    desk.window._show_finding("f")
+    desk.settle()
+    assert desk.window.viewports.active is desk.frames[1]
+    assert desk.shown == ["a0", "b0"]
+
+
 # Links
 
 

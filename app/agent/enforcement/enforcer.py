@@ -126,7 +126,7 @@ class Enforcer:
     def before_answer(self) -> RunFirst | Refusal | None:
         """Return the ruling on the next call that packs still require before the answer, or None.
 
-        It is a `Refusal` if the call's arguments are unknown, so that the model has to make it.
+        It is a `Refusal` if only the model can make the call, because its arguments are unknown.
         """
         for rule, cause in self._pending():
             ruling = self._force(rule, cause)

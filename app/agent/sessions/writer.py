@@ -140,7 +140,7 @@ class LineWriter:
 
 
 class ThreadLock:
-    """Locks a thread for writing by this program, until `release` or until the program ends.
+    """Lets only this program write a conversation, until `release` or until the program ends.
 
     Raises:
         ThreadInUse: Another program holds the lock.

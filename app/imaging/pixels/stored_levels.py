@@ -2,9 +2,9 @@
 
 A large image is shown smaller than it is, through copies that average 2 x 2 pixels. The *stored*
 values are averaged once per frame and then windowed; VTK and Cornerstone use this order too. Where
-the window is linear, averaging the greys instead would give the same. Where it clips, averaging
-stored values shows their mean; averaging greys would show the mean of the clipped values. Pixels at
-full size are the same either way.
+the window is linear, averaging the greys instead would give the same. Where the window clips, the
+copies show the mean of the stored values; averaged greys would show the mean of the clipped ones.
+Pixels at full size are the same either way.
 
 Not every frame allows it (`can_average`): colours and palettes have no order to average in; a
 Modality LUT may map neighbouring values to any output; NaN would spread; wide integers and floats

@@ -1,4 +1,4 @@
-"""Opened paths as tasks for the listing, and the problems of paths without images.
+"""Turn opened paths into tasks for the listing, and tell which paths hold no images.
 
 The window's process imports this module, but not `listing` with its readers.
 """
