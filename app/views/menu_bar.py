@@ -372,11 +372,15 @@ class RecentMenu(QMenu):
             action = self.addAction(text, partial(self._window.open_paths, opening))
             action.setToolTip(plain_tip("\n".join(map(str, opening))))
         self.setToolTipsVisible(True)
-        if not openings:
+        recent = self._window.recent
+        if recent.kept and not openings:
             self.addAction("Nothing opened yet").setEnabled(False)
-            return
         self.addSeparator()
-        self.addAction("Forget these", self._window.recent.clear)
+        remember = self.addAction("Remember on this computer what I open")
+        remember.setCheckable(True)
+        remember.setChecked(recent.kept)
+        remember.setToolTip(plain_tip("Paths may name patients. Switched off, they are forgotten."))
+        remember.toggled.connect(recent.keep)
 
 
 class PresetMenu(QMenu):

@@ -23,6 +23,8 @@ Opening = tuple[Path, ...]
 class RecentOpenings:
     """The last openings, the latest first; programs that run beside each other share them.
 
+    They are kept only once the user has asked for it, since folders are often named after patients.
+
     Args:
         file: The JSON file that keeps them, readable by this user only; None to keep none.
     """
@@ -30,21 +32,35 @@ class RecentOpenings:
     def __init__(self, file: Path | None) -> None:
         self._file = file
 
+    @property
+    def kept(self) -> bool:
+        """Whether openings are kept on this computer."""
+        return self._file is not None and self._file.exists()
+
+    def keep(self, on: bool) -> None:
+        """Keep openings from now on, or no longer, and forget those that were kept."""
+        if self._file is None:
+            return
+        if on:
+            self._change(lambda known: known)
+            return
+        try:
+            for file in (self._file, self._file.with_name(self._file.name + ".broken")):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("the recent openings cannot be removed: %s", type(error).__name__)
+
     def all(self) -> list[Opening]:
         """Return the openings of which something still exists, the latest first."""
         known = self._read()
         return [one for one in known if any(path.exists() for path in one)]
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Put an opening first; a file that cannot be written is only logged."""
-        if self._file is None or not 0 < len(paths) <= _MOST_PATHS:
+        """Put an opening first, if they are kept; a file that cannot be written is only logged."""
+        if not self.kept or not 0 < len(paths) <= _MOST_PATHS:
             return
         opened = tuple(path.absolute() for path in paths)
         self._change(lambda known: [opened, *(one for one in known if one != opened)][:MOST])
-
-    def clear(self) -> None:
-        """Forget all openings."""
-        self._change(lambda _known: [])
 
     def _change(self, change: Any) -> None:
         if self._file is None:

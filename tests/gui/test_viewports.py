@@ -52,7 +52,7 @@ AXIAL, CORONAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
 def placed(
     uid: str,
     position: tuple[float, float, float],
-    cosines: tuple[float, ...] = AXIAL,
+    cosines: tuple[float, float, float, float, float, float] = AXIAL,
     space: str = "1.9",
     patient: str = "4711",
 ) -> tuple[Instance, Frame]:
@@ -174,8 +174,12 @@ class Desk:
     def hover(self, number: int, y: int) -> None:
         """Move the mouse in the middle of a viewport, `y` px below its top."""
         canvas = self.frames[number].canvas
-        QTest.mouseMove(canvas.viewport(), QPoint(canvas.width() // 2, y))
-        self.settle()
+        at = QPointF(canvas.width() / 2, y)
+        where = QPointF(canvas.viewport().mapToGlobal(at.toPoint()))
+        event = QMouseEvent(
+            QEvent.Type.MouseMove, at, where, NONE, NONE, Qt.KeyboardModifier.NoModifier
+        )
+        QApplication.sendEvent(canvas.viewport(), event)
 
     def text(self, number: int) -> tuple[str, ...]:
         """The lines at the bottom left of a viewport."""

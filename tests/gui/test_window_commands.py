@@ -93,8 +93,8 @@ def test_number_keys_choose_the_presets_as_their_menu_numbers_them(window: MainW
     assert window.canvas.shown_window.center == 40
     presets = window.canvas.picture.presets
     QTest.keyClick(window.canvas, Qt.Key.Key_9)
-    last = presets[8] if len(presets) > 8 else presets[0]
-    assert window.canvas.shown_window.center == last.center
+    assert len(presets) > 8
+    assert window.canvas.shown_window.center == presets[8].center
 
 
 def test_tab_on_the_image_hides_all_panels_and_shows_the_same_again(window: MainWindow):
@@ -162,6 +162,10 @@ def test_what_was_opened_is_offered_again(
         return made
 
     first = opened()
+    remember = first.actions_.recent_menu
+    remember.aboutToShow.emit()
+    assert not remember.actions()[-1].isChecked()
+    remember.actions()[-1].trigger()
     first.open_paths([tmp_path / "ct head"])
     wait_until(lambda: first.canvas.picture is not None and not first.busy)
     first.quit()
@@ -174,5 +178,6 @@ def test_what_was_opened_is_offered_again(
     assert menu.actions()[0].text() == "&1  ct head"
     menu.actions()[-1].trigger()
     menu.aboutToShow.emit()
-    assert not menu.actions()[0].isEnabled()
+    assert not menu.actions()[-1].isChecked()
+    assert not list((tmp_path / "home" / "config").glob("recent.json*"))
     second.quit()

@@ -25,7 +25,8 @@ from tests.gui.viewer_support import instance
 
 
 def image(uid: str, **attributes: str) -> Instance:
-    return instance(uid, **({"SeriesDescription": ""} | attributes))
+    attributes.setdefault("SeriesDescription", "")
+    return instance(uid, 1, (80, 100), **attributes)
 
 
 def series(number: int, description: str, modality: str, *images: Instance) -> Series:

@@ -19,8 +19,15 @@ def folders(tmp_path: Path) -> list[Path]:
     return made
 
 
+def kept(folder: Path) -> RecentOpenings:
+    """Openings that the user wants to be kept."""
+    recent = RecentOpenings(folder / "recent.json")
+    recent.keep(True)
+    return recent
+
+
 def test_the_latest_comes_first_and_is_listed_once(tmp_path: Path, folders: list[Path]):
-    recent = RecentOpenings(tmp_path / "recent.json")
+    recent = kept(tmp_path)
     for number in (0, 1, 0):
         recent.add([folders[number]])
     assert recent.all() == [(folders[0],), (folders[1],)]
@@ -30,7 +37,7 @@ def test_the_latest_comes_first_and_is_listed_once(tmp_path: Path, folders: list
 def test_no_more_than_the_last_are_kept_and_what_is_gone_is_not_listed(
     tmp_path: Path, folders: list[Path]
 ):
-    recent = RecentOpenings(tmp_path / "recent.json")
+    recent = kept(tmp_path)
     for folder in folders:
         recent.add([folder])
     assert len(recent.all()) == MOST
@@ -39,11 +46,24 @@ def test_no_more_than_the_last_are_kept_and_what_is_gone_is_not_listed(
 
 
 def test_the_list_is_this_user_s_alone(tmp_path: Path, folders: list[Path]):
-    recent = RecentOpenings(tmp_path / "recent.json")
+    recent = kept(tmp_path)
     recent.add(folders[:1])
     assert (tmp_path / "recent.json").stat().st_mode & 0o077 == 0
-    recent.clear()
+
+
+def test_nothing_is_kept_unless_it_is_asked_for_and_all_is_forgotten_when_it_ends(
+    tmp_path: Path, folders: list[Path]
+):
+    recent = RecentOpenings(tmp_path / "recent.json")
+    recent.add(folders[:1])
+    assert not recent.kept
+    assert list(tmp_path.glob("recent*")) == []
+    recent.keep(True)
+    recent.add(folders[:1])
+    assert recent.all() == [(folders[0],)]
+    recent.keep(False)
     assert recent.all() == []
+    assert not (tmp_path / "recent.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -58,11 +78,14 @@ def test_a_broken_list_is_set_aside_and_begun_anew(
     recent = RecentOpenings(file)
     assert recent.all() == []
     assert (tmp_path / "recent.json.broken").read_bytes() == content
+    recent.keep(True)
     recent.add(folders[:1])
     assert recent.all() == [(folders[0],)]
 
 
 def test_two_programs_at_once_lose_nothing_of_each_other(tmp_path: Path, folders: list[Path]):
+    kept(tmp_path)
+
     def opened(folder: Path) -> None:
         RecentOpenings(tmp_path / "recent.json").add([folder])
 
