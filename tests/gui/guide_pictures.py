@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pydicom
+from pydicom.uid import UID
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
@@ -52,7 +53,7 @@ def _studies(folder: Path) -> list[Path]:
             source.SeriesDescription = "Axial 8 mm"
             for keyword in ("StudyInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID"):
                 setattr(source, keyword, f"1.2.826.9.{name}.{len(keyword)}")
-            source.SOPInstanceUID = f"1.2.826.9.{name}.{number + 1}"
+            source.SOPInstanceUID = UID(f"1.2.826.9.{name}.{number + 1}")
             source.file_meta.MediaStorageSOPInstanceUID = source.SOPInstanceUID
             source.save_as(target / f"{number:03}.dcm")
         found.append(target)

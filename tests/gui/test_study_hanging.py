@@ -124,7 +124,7 @@ def test_a_layout_is_kept_for_studies_like_this(desk: Desk):
     desk.window.viewports.show_layout("1x1")
     desk.open(study("next", "20240201"))
     assert desk.shown == ["next", "next"]
-    assert "your own layout" in desk.notices[-1]
+    assert "Your own layout" in desk.notices[-1]
 
 
 def test_the_menu_lists_what_the_study_can_fill_and_arranges_it(desk: Desk):

@@ -552,3 +552,15 @@ def test_every_viewport_has_its_own_pixels(desk: Desk):
     values = [one.canvas.frame.stored[40, 10] for one in desk.frames]
     assert values[1] == 900
     assert values[0] != 900
+
+
+def test_a_small_viewport_says_whose_image_it_is_which_one_and_its_window(desk: Desk):
+    desk.arrange("4x4")
+    corners = desk.frames[0].canvas.overlay.corners
+    assert "Doe, Jane" in corners.top_left[0]
+    assert corners.top_right[0] == "Image 1 / 10"
+    assert corners.bottom_left == ("C 500  W 1000  (SOFT)",)
+    assert desk.frames[0].canvas.overlay.sides.left
+    desk.arrange("1x1")
+    desk.settle()
+    assert len(desk.frames[0].canvas.overlay.corners.top_left) > 2

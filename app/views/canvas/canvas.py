@@ -54,6 +54,9 @@ from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
 
+SMALL = 300
+"""Px of the shorter side of a canvas below which it has room for the most important texts only."""
+
 
 class Canvas(ImageView):
     """The widget that shows a viewport's image with its texts, findings and layers.
@@ -373,7 +376,7 @@ class Canvas(ImageView):
         if picture is None:
             return Corners()
         job, scroller = picture.job, self.scroller
-        return corner_text.corners_of(
+        corners = corner_text.corners_of(
             Shown(
                 job.instance,
                 job.frame,
@@ -393,6 +396,8 @@ class Canvas(ImageView):
             ),
             self.detail,
         )
+        small = min(self.width(), self.height()) < SMALL
+        return corner_text.compact(corners) if small else corners
 
     def set_detail(self, detail: Detail) -> None:
         """Set how much text the corners show."""

@@ -118,6 +118,25 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
     )
 
 
+def compact(corners: Corners) -> Corners:
+    """Return what a small viewport has room for: whose image it is, which one, and its window.
+
+    Warnings about the series become their number; all else that is coloured stays.
+    """
+    count = len(corners.series_warning)
+    warnings = f"{count} warning{'s' if count > 1 else ''}" if count else ""
+    where = [text for text in corners.top_right if text.startswith(_PLACES)]
+    return replace(
+        corners,
+        top_left=(*corners.top_left[:1], *corners.top_left[1:][-1:]),
+        top_right=tuple(where) or corners.top_right[:1],
+        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith("Zoom ")),
+        bottom_right=(),
+        series_warning=_kept(warnings),
+    )
+
+
+_PLACES = ("Image ", "Frame ", "Section ", "Slice ", "Page ", "Plot ")
 _NAMES = (
     *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
     *("StudyDescription", "SeriesDescription"),

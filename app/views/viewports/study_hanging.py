@@ -93,12 +93,12 @@ class StudyHanging(QObject):
     def hang(self, arrangement: Arrangement) -> None:
         """Show an arrangement, and say which protocol it is of and why."""
         self._workspace.hang(arrangement)
-        own = "your own layout" if arrangement.protocol.own else "hanging protocol"
+        own = "Your own layout" if arrangement.protocol.own else "Hanging protocol"
         why = f" ({arrangement.why})" if arrangement.why else ""
         self._notices.show_notice(
             "info",
-            f"{arrangement.protocol.title}: {own}{why}",
-            "Ctrl+Z shows the study as before.",
+            arrangement.protocol.title,
+            f"{own}{why}. Ctrl+Z shows the study as before.",
             action=("Undo", self._workspace.commands.undo),
         )
 
