@@ -133,6 +133,8 @@ def same_space(one: Instance, other: Instance) -> bool:
     space = one.get("FrameOfReferenceUID")
     if not space or space != other.get("FrameOfReferenceUID"):
         return False
+    if not may_be_same_patient(one, other):
+        return False
     keys = ("StudyInstanceUID", "PatientID")
     return any(one.get(key) and one.get(key) == other.get(key) for key in keys)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
@@ -134,9 +134,9 @@ class FileOpening(QObject):
     def untouched(self) -> bool:
         """Whether an opening chose what is shown, and the user has changed nothing of it."""
         viewport = self._workspace.viewport
-        shown, layout = viewport.instance, self._workspace.layout
+        shown = viewport.instance
         same = shown is not None and shown is self._own and viewport.frame_index == 0
-        return same and viewport.display == Display() and len(layout.viewports) == 1
+        return same and viewport.display == Display()
 
     def _finished(self, scan: _Scan) -> bool:
         if scan not in self._running:
@@ -198,7 +198,7 @@ class FileDrops(QObject):
         window: QWidget,
         middle: QWidget,
         opened: Callable[[Sequence[Path]], object],
-        on_image: Callable[[Sequence[Path]], object],
+        on_image: Callable[[Sequence[Path], QPoint], object],
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -224,8 +224,10 @@ class FileDrops(QObject):
             self._mark.appear(self._middle)
         elif dropping and isinstance(watched, QWidget):
             place = watched.mapTo(self._window, event.position().toPoint())
-            taken = self._on_image if self._middle.geometry().contains(place) else self._opened
-            taken(paths)
+            if self._middle.geometry().contains(place):
+                self._on_image(paths, watched.mapToGlobal(event.position().toPoint()))
+            else:
+                self._opened(paths)
         return True
 
 

@@ -135,6 +135,7 @@ class Loader:
     Attributes:
         windows: The automatic windows of series that are known so far, each with the number of
             images that its series had: it grows in a scan.
+        section_planes: The planes of sections that any viewport has shown, by SOP Instance UID.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class Loader:
         self._frames: list[FrameLoading] = []
         self.windows: dict[ScaleKey, tuple[int, Window]] = {}
         self.window_found: Signal[()] = Signal()
+        self.section_planes: dict[str, Plane] = {}
         self.load_frames_of(viewport)
 
     def load_frames_of(self, viewport: Viewport) -> None:

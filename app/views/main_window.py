@@ -300,11 +300,12 @@ class MainWindow(QMainWindow):
         if name:
             self.layer_loading.lay_file(Path(name))
 
-    def lay_dropped(self, files: Sequence[Path]) -> None:
+    def lay_dropped(self, files: Sequence[Path], place: QPoint | None = None) -> None:
         """Lay a label volume over the image on which it was dropped; open any other files."""
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
-        if len(names) != 1 or not names[0].endswith(endings) or self.canvas.picture is None:
+        frame = self.viewports.frame_at(place) if place is not None else self.viewports.active
+        if len(names) != 1 or not names[0].endswith(endings) or frame.canvas.picture is None:
             self.open_paths(files)
             return
 
@@ -313,7 +314,7 @@ class MainWindow(QMainWindow):
             if NOT_LABELS not in error.reason:
                 self.notices.show_error(error)
 
-        self.layer_loading.lay_file(files[0], failed)
+        frame.layer_loading.lay_file(files[0], failed)
 
     def choose_folder(self) -> None:
         """Ask for a folder and open it."""
@@ -447,7 +448,7 @@ class MainWindow(QMainWindow):
         image, Tab hides the panels or shows them again.
         """
         focus = self.focusWidget()
-        if next and isinstance(focus, Canvas):
+        if next and isinstance(focus, Canvas) and focus.isVisible():
             self.toggle_panels()
             return True
         if focus is not None and not focus.isVisible() and self.documents.isVisible():

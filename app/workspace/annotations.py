@@ -42,9 +42,9 @@ class CommandStack:
     def undo(self) -> None:
         """Undo the last command, if there is one."""
         if self._done:
-            command = self._done.pop()
+            command = self._done[-1]
             command.undo()
-            self._undone.append(command)
+            self._undone.append(self._done.pop())
             self.changed.emit()
 
     def redo(self) -> None:

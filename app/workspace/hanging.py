@@ -18,6 +18,7 @@ from app.errors import FileProblem
 from app.imaging.space.projections import KEYWORD, Course, coded_projection
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.paths import resources_dir
+from app.settings import read_regular
 from app.workspace.layout import LAYOUTS, MOST, Slot
 
 _RADIOGRAPHS = ("CR", "DX", "MG", "RG", "DR")
@@ -25,11 +26,18 @@ _RADIOGRAPHS = ("CR", "DX", "MG", "RG", "DR")
 
 _FRONTAL = (Course.PA, Course.AP, Course.FRONTAL)
 _LATERAL = ("LATERAL", "LAT", "LL", "RL", "LLAT", "RLAT")
+_FOR_PROCESSING = frozenset(f"1.2.840.10008.5.1.4.1.1.1.{number}.1" for number in (1, 2, 3))
+"""SOP Classes of digital X-ray, mammography and intra-oral images that are not for viewing."""
+
+_LOCALIZERS = frozenset("localizer localiser scout topogram surview scanogram".split())  # noqa: SIM905
 _BREAST_VIEWS = {"399162004": "CC", "R-10242": "CC", "399368009": "MLO", "R-10226": "MLO"}
 """Code (SNOMED CT, and the former one; CID 4014) -> View Position of a mammogram."""
 
 _LARGEST = 64 * 1024  # bytes of a protocol's file
 _REMEDY = "Mend or delete the file; resources/hanging/README.md explains its keys"
+
+
+Number = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -65,25 +73,32 @@ class ViewportRule(_Strict):
         window: (centre, width); None for the image's own.
         facing: Whether a mammogram is flipped so that the chest wall is in the middle.
         optional: Whether the viewport may stay empty.
+        empty: Whether it is meant to be.
+        without: Words that the series must not have.
+        description: The whole Series Description; "" for any.
     """
 
     prior: bool = False
     modality: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    description: str = ""
     view: tuple[str, ...] = ()
     laterality: str = Field(default="", pattern="^[LR]?$")
     same_as: int = Field(default=0, alias="as", ge=0, le=MOST)
-    window: tuple[float, Annotated[float, Field(gt=0)]] | None = None
+    window: tuple[Number, Annotated[Number, Field(gt=0)]] | None = None
     facing: bool = False
     optional: bool = False
+    empty: bool = False
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Length = Annotated[float, Field(ge=0.05, le=1)]
 
 
 class _ProtocolFile(_Strict):
     title: str = Field(min_length=1, max_length=100)
-    layout: str | tuple[tuple[Share, Share, Share, Share], ...]
+    layout: str | tuple[tuple[Share, Share, Length, Length], ...]
     match: Match = Match()
     viewport: tuple[ViewportRule, ...] = Field(min_length=1, max_length=MOST)
 
@@ -108,11 +123,16 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """What a viewport shows: an image, and how; `instance` None for nothing."""
+    """What a viewport shows: an image, and how; `instance` None for nothing.
+
+    Attributes:
+        shown_so: Whether the protocol says how: if not, it is shown as its series was last.
+    """
 
     instance: Instance | None
     window: Window | None = None
     flip: bool = False
+    shown_so: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +165,8 @@ def parse_protocol(text: str, name: str, *, own: bool = False) -> Protocol:
         slots = LAYOUTS[file.layout]
     else:
         slots = tuple(Slot(*one) for one in file.layout)
+        if any(max(one.right, one.bottom) > 1 + 1e-6 for one in slots):
+            raise ValueError("layout: a viewport lies outside the window")
     if len(slots) != len(file.viewport):
         raise ValueError(f"the layout has {len(slots)} viewports, not {len(file.viewport)}")
     for number, rule in enumerate(file.viewport, 1):
@@ -177,9 +199,10 @@ class Protocols:
 
     def _read(self, file: Path, *, own: bool) -> None:
         try:
-            if file.stat().st_size > _LARGEST:
+            data = read_regular(file)
+            if len(data) > _LARGEST:
                 raise ValueError("the file is too large for a hanging protocol")
-            self.all.append(parse_protocol(file.read_text("utf-8"), file.stem, own=own))
+            self.all.append(parse_protocol(data.decode("utf-8"), file.stem, own=own))
         except (OSError, ValueError, RecursionError) as error:
             reason = " ".join(str(error).split())[:300]
             self.problems.append(
@@ -242,17 +265,22 @@ def hang(protocol: Protocol, study: Study, priors: Sequence[Study]) -> tuple[Hun
     """Return what each viewport of a protocol shows; None if one that must not stays empty."""
     found: list[Hung] = []
     for rule in protocol.rules:
-        source = study if not rule.prior else _same_kind(study, priors)
+        taken = [one.instance for one in found if one.instance is not None]
         if rule.same_as:
             instance = found[rule.same_as - 1].instance
+        elif rule.empty:
+            instance = None
+        elif rule.prior:
+            alike = (one for one in priors if _is_alike(study, one, protocol.match.words))
+            fitting = (_first(rule, one, taken) for one in alike)
+            instance = next((one for one in fitting if one is not None), None)
         else:
-            taken = [one.instance for one in found if one.instance is not None]
-            instance = _first(rule, source, taken) if source is not None else None
+            instance = _first(rule, study, taken)
         if instance is None and not rule.optional:
             return None
         window = Window(*rule.window) if rule.window and instance is not None else None
         flip = instance is not None and rule.facing and _faces_away(instance)
-        found.append(Hung(instance, window, flip))
+        found.append(Hung(instance, window, flip, window is not None or rule.facing))
     return tuple(found)
 
 
@@ -264,7 +292,7 @@ def _suits(match: Match, study: Study, priors: Sequence[Study]) -> bool:
         return False
     if match.words and not _has_word(match.words, _texts_of(study)):
         return False
-    return not match.prior or _same_kind(study, priors) is not None
+    return not match.prior or any(_is_alike(study, one, match.words) for one in priors)
 
 
 def _image_series(study: Study) -> Iterator[Series]:
@@ -280,18 +308,31 @@ def _texts_of(study: Study) -> Iterator[str]:
 
 def _has_word(words: Iterable[str], texts: Iterable[str]) -> bool:
     """Return whether one of the words is a whole word of a text, in upper or lower case."""
-    said = {word for text in texts for word in re.split(r"[^\w-]+|_", text.lower()) if word}
-    said |= {part for word in said for part in word.split("-")}
+    said = {word for text in texts for word in _words_in(text)}
     return any(word.lower() in said for word in words)
 
 
-def _same_kind(study: Study, priors: Sequence[Study]) -> Study | None:
-    """Return the latest prior with images of the study's first modality, or None."""
+def _words_in(text: str) -> set[str]:
+    """Return the words of a text in small letters; "dark-fluid" is three."""
+    whole = {word for word in re.split(r"[^\w-]+|_", text.lower()) if word}
+    return whole | {part for word in whole for part in word.split("-") if part}
+
+
+def _is_alike(study: Study, prior: Study, words: Sequence[str]) -> bool:
+    """Return whether a prior has the study's first modality and shows the same part of the body.
+
+    That is one with one of the protocol's `words`; without these, one with the study's body part
+    in its texts. A part that is unknown is never the same.
+    """
     modality = next((one.modality for one in _image_series(study)), "")
-    for prior in priors:
-        if any(one.modality == modality for one in _image_series(prior)):
-            return prior
-    return None
+    if not any(one.modality == modality for one in _image_series(prior)):
+        return False
+    parts = words or [
+        word
+        for one in _image_series(study)
+        for word in _words_in(one.instances[0].get("BodyPartExamined"))
+    ]
+    return _has_word(parts, _texts_of(prior))
 
 
 def _first(rule: ViewportRule, study: Study, taken: Sequence[Instance]) -> Instance | None:
@@ -301,13 +342,24 @@ def _first(rule: ViewportRule, study: Study, taken: Sequence[Instance]) -> Insta
 
 
 def _candidates(series: Series) -> Sequence[Instance]:
-    return series.instances if series.modality in _RADIOGRAPHS else series.instances[:1]
+    """Return the images of a series of which one may be hung; none of a localizer."""
+    first = series.instances[0]
+    if series.modality in _RADIOGRAPHS:
+        return [one for one in series.instances if one.get("SOPClassUID") not in _FOR_PROCESSING]
+    told = _words_in(series.description) & _LOCALIZERS
+    is_localizer = told or "LOCALIZER" in first.get("ImageType").upper()
+    return () if is_localizer else series.instances[:1]
 
 
 def _fits(rule: ViewportRule, series: Series, instance: Instance) -> bool:
     if rule.modality and series.modality not in rule.modality:
         return False
-    if rule.words and not _has_word(rule.words, (series.description, instance.get("ProtocolName"))):
+    texts = (series.description, instance.get("ProtocolName"))
+    if rule.description and rule.description.casefold() != series.description.casefold():
+        return False
+    if rule.without and _has_word(rule.without, texts):
+        return False
+    if rule.words and not _has_word(rule.words, texts):
         return False
     if rule.view and not _views_of(instance).intersection(rule.view):
         return False

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from app.imaging.studies.catalogue import Identity, conflict, identity_of_study
 from app.imaging.types import Instance, Study
 
-_DAYS_A_MONTH, _DAYS_A_YEAR = 30.44, 365.25
+_NOBODY = frozenset(("anon", "anonymous", "anonymised", "anonymized", "unknown", "removed", "test"))
+"""Words in place of a name, which say nothing of who it is."""
 
 
 def is_same_person(one: Study, other: Study) -> bool:
     """Return whether two studies are surely of one patient.
 
-    Their Patient IDs must be equal and not empty. As hospitals give out the same IDs, the birth
-    dates must be equal too, or the names where a file has no birth date.
+    Their Patient IDs must be equal and not empty, both must give a birth date or a name, and
+    nothing that both give may contradict: issuer of the ID, birth date, name, sex. A changed name
+    therefore counts as another person.
     """
     if not one.patient_id or one.patient_id != other.patient_id:
         return False
-    births = _first(one, "PatientBirthDate"), _first(other, "PatientBirthDate")
-    if all(births):
-        return births[0] == births[1]
-    names = [study.patient.replace("^", " ").casefold().split() for study in (one, other)]
-    return names[0] == names[1]
+    first, second = identity_of_study(one), identity_of_study(other)
+    sexes = {_first(study, "PatientSex") for study in (one, other)} - {""}
+    if conflict(first, second) or len(sexes) > 1:
+        return False
+    named = bool(_named(first) and _named(second))
+    return bool(first.birth and second.birth) or named
+
+
+def _named(identity: Identity) -> bool:
+    return any(not _NOBODY.issuperset(words) for words in identity.names)
 
 
 def priors_of(study: Study, studies: Sequence[Study]) -> list[Study]:
@@ -67,11 +75,12 @@ def age_text(study: Study, current: Study) -> str:
     when, now = _date(study), _date(current)
     if when is None or now is None or when >= now:
         return ""
+    months = (now.year - when.year) * 12 + now.month - when.month - (now.day < when.day)
+    if months >= 12:
+        return f"{months // 12} y before"
+    if months >= 2:
+        return f"{months} months before"
     days = (now - when).days
-    if days >= _DAYS_A_YEAR:
-        return f"{int(days / _DAYS_A_YEAR)} y before"
-    if days >= 2 * _DAYS_A_MONTH:
-        return f"{int(days / _DAYS_A_MONTH)} months before"
     return f"{days} day{'' if days == 1 else 's'} before"
 
 

@@ -13,6 +13,7 @@ from app.settings import read_regular, write_atomic
 MOST = 12
 _MOST_PATHS = 50  # of one opening; more are a drop of single files, which nobody seeks again
 _LOCK_S = 2.0
+_LARGEST = 2**20  # bytes of the file
 
 _log = get_logger(__name__)
 
@@ -51,9 +52,8 @@ class RecentOpenings:
             _log.warning("the recent openings cannot be removed: %s", type(error).__name__)
 
     def all(self) -> list[Opening]:
-        """Return the openings of which something still exists, the latest first."""
-        known = self._read()
-        return [one for one in known if any(path.exists() for path in one)]
+        """Return the openings, the latest first; what they name may be gone by now."""
+        return self._read()
 
     def add(self, paths: Sequence[Path]) -> None:
         """Put an opening first, if they are kept; a file that cannot be written is only logged."""
@@ -79,6 +79,8 @@ class RecentOpenings:
         if self._file is None:
             return []
         try:
+            if self._file.stat().st_size > _LARGEST:
+                raise ValueError("too large")
             data: Any = json.loads(read_regular(self._file).decode("utf-8"))
             rows = cast("list[list[str]]", data["openings"])
             return [tuple(Path(path) for path in row) for row in rows if row][:MOST]
@@ -88,6 +90,7 @@ class RecentOpenings:
             _log.warning("the list of recent openings is unreadable: %s", type(error).__name__)
             try:
                 self._file.replace(self._file.with_name(self._file.name + ".broken"))
+                write_atomic(self._file, b'{"version": 1, "openings": []}')  # still wanted
             except OSError:
                 _log.warning("it could not be set aside")
             return []

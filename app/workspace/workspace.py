@@ -70,6 +70,8 @@ class Workspace:
         """The active viewport's display changed, or another viewport is active."""
         self.layers_changed: Signal[()] = Signal()
         """The active viewport's layers changed, or another viewport is active."""
+        self.placing = False
+        """Whether viewports are being filled by an arrangement, and not by the user."""
         self._layer_store = LayerStore()
         self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
@@ -173,28 +175,41 @@ class Workspace:
             Placed(
                 one.instance,
                 0,
-                Display(window=one.window, flip_h=one.flip) if one.window or one.flip else None,
+                Display(window=one.window, flip_h=one.flip) if one.shown_so else None,
             )
             for one in arrangement.hung
         ]
         slots, active = self.layout.slots, self.layout.viewports.index(self.layout.active)
-        self.commands.push(
-            Command(
-                f"Arrange as {arrangement.protocol.title}",
-                lambda: self._place(arrangement.protocol.slots, after, 0),
-                lambda: self._place(slots, before, active),
-            )
-        )
+        hung = arrangement.protocol.slots
+
+        def undo() -> None:
+            # Not what the user has laid out since, nor for studies that are closed by now.
+            open_still = any(one.instance and self._is_open(one.instance) for one in before)
+            if self.layout.slots == hung and open_still:
+                self._place(slots, before, active)
+
+        title = f"Arrange as {arrangement.protocol.title}"
+        self.commands.push(Command(title, lambda: self._place(hung, after, 0), undo))
+
+    def _is_open(self, instance: Instance) -> bool:
+        return self.studies.study_of(self._acquired_of(instance)) is not None
 
     def _placed(self) -> list[Placed]:
         return [Placed(one.instance, one.frame_index, one.display) for one in self.layout.viewports]
 
     def _place(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
         """Show images in the viewports of a layout; those that were closed meanwhile are not."""
+        self.placing = True
+        try:
+            self._place_all(slots, placed, active)
+        finally:
+            self.placing = False
+
+    def _place_all(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
         self.layout.arrange(slots)
         for viewport, one in zip(self.layout.viewports, placed, strict=True):
             instance = one.instance
-            if instance is not None and self.studies.study_of(self._acquired_of(instance)) is None:
+            if instance is not None and not self._is_open(instance):
                 instance = None
             if viewport.instance is not instance or viewport.frame_index != one.frame_index:
                 viewport.show(instance, one.frame_index)

@@ -30,7 +30,8 @@ from app.views.viewports.linking import BY_NUMBER, BY_POSITION
 from app.views.viewports.reference_lines import PlaneMarks
 from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace import drawing
-from app.workspace.layout import Edge
+from app.workspace.hanging import Arrangement, Hung, Match, Protocol, ViewportRule
+from app.workspace.layout import LAYOUTS, Edge
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -515,6 +516,116 @@ def test_another_patient_s_images_are_never_linked_by_position(desk: Desk):
     desk.move(0, 30, 40, shift=True)
     assert desk.shown == ["a0", "x0"]
     assert desk.marks(1).point is None
+
+
+def stranger(desk: Desk) -> None:
+    """Open patient 8, whose images have the first one's frame of reference."""
+    pairs = [placed(f"x{n}", (0.0, 0.0, 1.0 * n), patient="8") for n in range(20)]
+    for image, pixels in pairs:
+        desk.decoder.frames[(image.sop_instance_uid, 0)] = pixels
+    series = Series("t.1", "x", "CT", 1, tuple(image for image, _ in pairs))
+    one = Study("t", "CT", "Roe^Richard", "8", "20240131", (series,))
+    desk.window.workspace.add(found(one), show=False)
+
+
+def test_the_point_over_one_patient_is_shown_on_no_other(desk: Desk):
+    stranger(desk)
+    desk.arrange("1x3")
+    desk.drop(desk.series_data("x"), 2, (0.5, 0.5))
+    desk.press(0)
+    desk.move(2, 30, 40, shift=True)
+    assert [desk.marks(number).point for number in range(3)] == [None, None, None]
+
+
+def test_the_point_over_a_viewport_that_is_not_active_is_shown_in_the_others(desk: Desk):
+    desk.arrange("1x2")
+    desk.move(1, 30, 40, shift=True)
+    assert desk.marks(0).point is not None
+    assert desk.marks(1).point is None
+    desk.frames[1].viewport.show(None)
+    assert desk.marks(0).point is None
+
+
+def test_a_point_far_from_every_slice_is_not_shown(desk: Desk):
+    desk.arrange("1x3")
+    desk.move(0, 30, 79, shift=True)  # y = 79 mm; the coronal stack ends at 70
+    assert desk.marks(1).point is not None
+    assert desk.marks(2).point is None
+
+
+def test_a_step_that_was_owed_is_not_taken_in_another_patient_s_images(desk: Desk):
+    stranger(desk)
+    desk.arrange("1x2")
+    desk.link("scroll")
+    desk.decoder.prompt = False
+    desk.window.canvas.scroller.step(1)
+    desk.decoder.answer()  # of a; b waits, and owes the next step
+    QApplication.processEvents()
+    desk.window.canvas.scroller.step(1)
+    desk.decoder.prompt = True
+    desk.frames[1].viewport.show(desk.window.workspace.instance_of("x0"))
+    while desk.decoder.waiting:
+        desk.decoder.answer()
+    desk.settle()
+    assert desk.shown[1] == "x0"
+
+
+def test_closing_the_active_viewport_keeps_the_panels(desk: Desk):
+    desk.arrange("1x2")
+    activate(desk.window, desk.wait_until)
+    desk.press(1)
+    panels = [name for name, dock in desk.window.docks.items() if dock.isVisible()]
+    desk.window.actions_.layout_menu.close_one.trigger()
+    assert [name for name, dock in desk.window.docks.items() if dock.isVisible()] == panels
+
+
+def test_a_viewport_that_comes_again_moves_no_other(desk: Desk):
+    desk.arrange("1x2")
+    desk.link("scroll")
+    for _ in range(3):
+        desk.key(Qt.Key.Key_Down)
+    desk.arrange("1x1")
+    desk.arrange("1x2")
+    assert desk.shown[0] == "a3"
+
+
+def test_a_label_volume_is_meant_for_the_viewport_that_it_is_dropped_on(desk: Desk):
+    desk.arrange("1x2")
+    second = desk.frames[1]
+    asked: list[object] = []
+    for number, one in enumerate(desk.frames):
+        one.layer_loading.lay_file = lambda *_args, number=number: asked.append(number)
+    desk.window.lay_dropped([Path("/a.nrrd")], second.mapToGlobal(second.rect().center()))
+    assert asked == [1]
+
+
+def test_undo_does_not_take_a_layout_that_was_made_since(desk: Desk):
+    rules = (ViewportRule(), ViewportRule())
+    protocol = Protocol("p", "Two", LAYOUTS["1x2"], Match(), rules)
+    images = [desk.window.workspace.instance_of(uid) for uid in ("c0", "d0")]
+    hung = tuple(Hung(one) for one in images)
+    desk.window.workspace.hang(Arrangement(protocol, hung, ""))
+    desk.settle()
+    assert desk.shown == ["c0", "d0"]
+    desk.arrange("2x2")
+    desk.window.workspace.commands.undo()
+    assert len(desk.frames) == 4
+    desk.arrange("1x2")
+    desk.window.workspace.commands.redo()
+    desk.window.workspace.close_all()
+    desk.window.workspace.commands.undo()
+    assert len(desk.frames) == 2
+
+
+def test_windows_that_a_protocol_sets_are_not_linked(desk: Desk):
+    desk.link("window")
+    rules = (ViewportRule(), ViewportRule())
+    protocol = Protocol("p", "Two", LAYOUTS["1x2"], Match(), rules)
+    image = desk.window.workspace.instance_of("a0")
+    hung = tuple(Hung(image, Window(center, 400), shown_so=True) for center in (40, 300))
+    desk.window.workspace.hang(Arrangement(protocol, hung, ""))
+    desk.settle()
+    assert [one.canvas.shown_window.center for one in desk.frames] == [40, 300]
 
 
 def test_a_change_in_one_viewport_repaints_no_other(desk: Desk):

@@ -404,6 +404,12 @@ class Canvas(ImageView):
         self.detail = detail
         self._update_overlay()
 
+    def delete_selected(self) -> None:
+        """Remove the selected finding if it is drawn on this canvas."""
+        selected = self._workspace.annotations.selected
+        if any(one.id == selected for one in self.findings_layer.findings):
+            self._workspace.annotations.remove([selected])
+
     def choose_preset(self, number: int) -> None:
         """Use the window with a number, from 1, in the menu of presets; if there is one."""
         presets = self.picture.presets if self.picture is not None else ()
@@ -680,7 +686,7 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_M: lambda: measuring.set_tool(drawing.POINT),
         key.Key_E: lambda: measuring.set_tool(drawing.BRUSH),
         key.Key_Escape: escape,
-        key.Key_Delete: lambda: annotations.remove([annotations.selected]),
+        key.Key_Delete: canvas.delete_selected,
     }
 
 

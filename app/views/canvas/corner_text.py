@@ -111,10 +111,15 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
         () if quiet else patient_lines(instance),
         () if quiet else series_lines(shown, file_name=named),
         () if quiet else display_lines(shown),
-        () if quiet else frame_lines(frame, instance),
+        frame_lines(frame, instance),
         (wording.NOT_FOR_DIAGNOSIS, *dict.fromkeys(makers)) if makers else (),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
-        _kept(shown.presentation, shown.turn.turn_text),
+        _kept(
+            shown.presentation,
+            shown.turn.turn_text,
+            "INVERTED" if quiet and shown.inverted else "",
+            shown.link if quiet else "",
+        ),
     )
 
 
@@ -128,10 +133,9 @@ def compact(corners: Corners) -> Corners:
     where = [text for text in corners.top_right if text.startswith(_PLACES)]
     return replace(
         corners,
-        top_left=(*corners.top_left[:1], *corners.top_left[1:][-1:]),
+        top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
         top_right=tuple(where) or corners.top_right[:1],
         bottom_left=tuple(text for text in corners.bottom_left if not text.startswith("Zoom ")),
-        bottom_right=(),
         series_warning=_kept(warnings),
     )
 

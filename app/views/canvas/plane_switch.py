@@ -48,7 +48,7 @@ class PlaneSwitch(QObject):
         self._outline: Volume | None = None  # of the source's volume, without values
         self._looked_at: XYZ | None = None  # in the patient; each switch goes through it
         self._slices: SlicePlanes | None = None  # of the source, once they were needed
-        self._planes: dict[str, Plane] = {}  # of sections, by SOP Instance UID
+        self._planes = loader.section_planes
         self._cancel: CancelToken | None = None
         stop = tool_button("x", "Cancel", self.cancel, 12)
         self.progress = ProgressRow(stop, 140, "caption")
@@ -190,7 +190,7 @@ class PlaneSwitch(QObject):
         shown, acquired = self._viewport.instance, self._viewport.acquired
         self.plane = Plane.ACQUIRED
         if shown is not None and shown.kind == REFORMAT:
-            self.plane = self._planes[shown.sop_instance_uid]
+            self.plane = self._planes.get(shown.sop_instance_uid, Plane.ACQUIRED)
         if self._cancel is None:
             self.wanted = self.plane
         source = self._source_of(acquired)

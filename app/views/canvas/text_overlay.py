@@ -334,7 +334,9 @@ class Overlay(QWidget):
         and these are the same in all.
         """
         draw_sides(painter, self.sides, self._area())
-        scale, spacing = self.devicePixelRatioF(), QFontMetricsF(corner_font()).lineSpacing()
+        # A picture of the window may be finer than the screen.
+        scale = max(painter.deviceTransform().m11(), 1.0)
+        spacing = QFontMetricsF(corner_font()).lineSpacing()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for block in blocks:
             if not region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):

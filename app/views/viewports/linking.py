@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +11,13 @@ from functools import partial
 from PySide6.QtCore import QObject, QPointF, Signal
 
 from app.imaging.layers import same_space
-from app.imaging.space.planes import XYZ, FramePlane, frame_plane, instance_plane
+from app.imaging.space.planes import (
+    XYZ,
+    FramePlane,
+    frame_plane,
+    instance_plane,
+    parse_numbers,
+)
 from app.imaging.types import Instance
 from app.views.canvas.canvas import Canvas
 from app.views.viewports.reference_lines import PlaneMarks, common_line
@@ -19,6 +26,7 @@ from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace.viewport import REFORMAT, FrameRequest, Viewport
 from app.workspace.workspace import Workspace
 
+_NEAR = 5.0  # mm from a slice of unknown thickness
 PARALLEL = 0.9
 """Cosine between the normals of two planes from which their slices are scrolled together."""
 
@@ -52,7 +60,7 @@ class ViewportLinks(QObject):
         self._places: dict[Viewport, tuple[object, int]] = {}  # series shown last, and where
         self._owed: dict[Viewport, Callable[[], object]] = {}  # step to take when its frame is here
         self._normals: dict[Viewport, XYZ | None] = {}  # of the planes that were shown last
-        self._pointed: XYZ | None = None
+        self._pointed: tuple[ViewportFrame, XYZ] | None = None  # by the mouse over that viewport
         self._marks: dict[Viewport, PlaneMarks] = {}
         for frame in area.frames:
             self._take(frame)
@@ -64,6 +72,7 @@ class ViewportLinks(QObject):
         viewport, canvas = frame.viewport, frame.canvas
         self._marks[viewport] = PlaneMarks(canvas)
         viewport.requested.connect(partial(self._requested, frame))
+        viewport.image_changed.connect(partial(self._image_changed, frame))
         viewport.frame_changed.connect(partial(self._arrived, frame))
         viewport.display_changed.connect(partial(self._display_changed, viewport))
         canvas.view_changed.connect(partial(self._view_changed, frame))
@@ -76,6 +85,7 @@ class ViewportLinks(QObject):
     def set_link(self, name: str, on: bool) -> None:
         """Switch a link of the group on or off: "scroll", "window", "view" or "lines"."""
         setattr(self, name, on)
+        self._owed.clear()
         active = self._area.active
         if on and name == "scroll":
             self._follow_scroll(active, 0)
@@ -90,6 +100,7 @@ class ViewportLinks(QObject):
     def leave(self, viewport: Viewport, out: bool) -> None:
         """Take a viewport out of the group, or back into it."""
         (self.left_out.add if out else self.left_out.discard)(viewport)
+        self._owed.clear()
         self._draw()
         self._tell()
         self.changed.emit()
@@ -133,6 +144,18 @@ class ViewportLinks(QObject):
 
     # Scrolling
 
+    def _image_changed(self, frame: ViewportFrame) -> None:
+        """Forget what was meant for another series, or for the image that was pointed at."""
+        viewport = frame.viewport
+        shown, known = viewport.instance, self._places.get(viewport)
+        series = self._workspace.studies.series_of(shown) or shown if shown else None
+        if known is not None and known[0] is not series:
+            del self._places[viewport]
+            self._owed.pop(viewport, None)
+        if self._pointed is not None and self._pointed[0] is frame:
+            self._pointed = None
+            self._draw()
+
     def _requested(self, frame: ViewportFrame, request: FrameRequest) -> None:
         scroller = frame.canvas.scroller
         series = self._workspace.studies.series_of(request.instance) or request.instance
@@ -141,7 +164,7 @@ class ViewportLinks(QObject):
         self._places[frame.viewport] = series, place
         if before is None or before[0] is not series:
             self._tell()  # another series: nothing was scrolled
-        elif self.scroll and not self._following and before[1] != place:
+        elif self.scroll and not self._still and before[1] != place:
             self._follow_scroll(frame, place - before[1])
 
     def _follow_scroll(self, frame: ViewportFrame, step: int) -> None:
@@ -177,10 +200,15 @@ class ViewportLinks(QObject):
             with self._leading():
                 go()
 
+    @property
+    def _still(self) -> bool:
+        """Whether a change is not the user's, so that nothing follows it."""
+        return self._following or self._workspace.placing
+
     # Window, zoom and pan
 
     def _display_changed(self, viewport: Viewport) -> None:
-        if not self.window or self._following:
+        if not self.window or self._still:
             return
         frame = self._area.frame_of(viewport)
         shown, display = viewport.instance, viewport.display
@@ -197,7 +225,7 @@ class ViewportLinks(QObject):
 
     def _view_changed(self, frame: ViewportFrame) -> None:
         canvas = frame.canvas
-        if not self.view or self._following or canvas.picture is None:
+        if not self.view or self._still or canvas.picture is None:
             return
         if frame is not self._area.active and not canvas.underMouse():
             return  # resized
@@ -228,23 +256,50 @@ class ViewportLinks(QObject):
         plane, other = _shown_plane(active.canvas), _shown_plane(frame.canvas)
         apart = frame is active or frame.viewport in self.left_out
         line = point = None
+        apart = apart or not self.lines or active.viewport in self.left_out
         if plane is not None and other is not None and not apart and _same_space(active, frame):
-            if self.lines and active.viewport not in self.left_out:
-                line = common_line(plane, active.canvas.image_size, other, frame.canvas.image_size)
-            if self._pointed is not None:
-                x, y, _ = other.pixel(self._pointed)
-                point = QPointF(x, y)
+            line = common_line(plane, active.canvas.image_size, other, frame.canvas.image_size)
+        if other is not None and self._pointed is not None:
+            point = self._cross(frame, other)
         marks.show(line, point)
+
+    def _cross(self, frame: ViewportFrame, plane: FramePlane) -> QPointF | None:
+        """Return where the point under the mouse is in another viewport's image (px), or None.
+
+        It is none where the nearest slice is farther away than slices are apart.
+        """
+        assert self._pointed is not None
+        source, place = self._pointed
+        out = {source.viewport, frame.viewport} & self.left_out
+        if frame is source or out or not _same_space(source, frame):
+            return None
+        x, y, away = plane.pixel(place)
+        columns, rows = frame.canvas.image_size
+        inside = -0.5 <= x <= columns - 0.5 and -0.5 <= y <= rows - 0.5
+        return QPointF(x, y) if inside and abs(away) <= _reach(frame) else None
 
     def _point(self, frame: ViewportFrame, at: QPointF | None) -> None:
         """Show the point under the mouse in every viewport that shares its space; None for none."""
         plane = _shown_plane(frame.canvas)
-        self._pointed = plane.point(at.x(), at.y()) if plane is not None and at else None
-        if self._pointed is not None and plane is not None:
+        place = plane.point(at.x(), at.y()) if plane is not None and at else None
+        self._pointed = (frame, place) if place is not None else None
+        if place is not None:
             for other in self._others(frame):
                 if _same_space(frame, other):
-                    self._go(other, partial(other.planes.look_at, self._pointed))
+                    self._go(other, partial(other.planes.look_at, place))
         self._draw()
+
+
+def _reach(frame: ViewportFrame) -> float:
+    """Return how far in mm from a slice a point may be that is shown on it."""
+    acquired = frame.viewport.acquired
+    texts = (
+        (acquired.get(one) for one in ("SpacingBetweenSlices", "SliceThickness"))
+        if acquired
+        else ()
+    )
+    numbers = [abs(number) for text in texts for number in parse_numbers(text)]
+    return max((number for number in numbers if math.isfinite(number)), default=_NEAR)
 
 
 def _plane_of(frame: ViewportFrame) -> FramePlane | None:

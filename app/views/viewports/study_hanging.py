@@ -12,10 +12,11 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from app.errors import FileProblem
-from app.imaging.types import Study
+from app.imaging.types import Content, Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
+from app.workspace.layout import Slot
 from app.workspace.priors import is_same_person
 from app.workspace.studies import key_of
 from app.workspace.viewport import REFORMAT, Viewport
@@ -48,6 +49,7 @@ class StudyHanging(QObject):
         self._may_arrange = may_arrange
         self.protocols = Protocols(folder)
         self._read = False
+        self._hung: tuple[Slot, ...] = ()  # of the last arrangement
         self._arranged: set[str] = set()  # keys of the studies that were arranged by themselves
 
     def study_opened(self) -> None:
@@ -74,7 +76,11 @@ class StudyHanging(QObject):
 
     def _arrange_opened(self) -> None:
         study = self._current()
-        if study is None or not self._may_arrange() or key_of(study) in self._arranged:
+        open_keys = {key_of(one) for one in self._workspace.studies.all}
+        self._arranged &= open_keys
+        layout = self._workspace.layout
+        own = len(layout.viewports) > 1 and layout.slots != self._hung  # the user's layout
+        if own or study is None or not self._may_arrange() or key_of(study) in self._arranged:
             return
         self._arrange(asked=False)
 
@@ -93,14 +99,20 @@ class StudyHanging(QObject):
     def hang(self, arrangement: Arrangement) -> None:
         """Show an arrangement, and say which protocol it is of and why."""
         self._workspace.hang(arrangement)
+        self._hung = self._workspace.layout.slots
         own = "Your own layout" if arrangement.protocol.own else "Hanging protocol"
         why = f" ({arrangement.why})" if arrangement.why else ""
         self._notices.show_notice(
             "info",
             arrangement.protocol.title,
             f"{own}{why}. Ctrl+Z shows the study as before.",
-            action=("Undo", self._workspace.commands.undo),
+            action=("Undo", partial(self._undo, self._workspace.commands.undo_label)),
         )
+
+    def _undo(self, label: str) -> None:
+        """Undo an arrangement, unless something else was done since."""
+        if self._workspace.commands.undo_label == label:
+            self._workspace.commands.undo()
 
     def choices(self) -> list[Arrangement]:
         """Return the arrangements by all protocols that the shown study can fill."""
@@ -117,8 +129,10 @@ class StudyHanging(QObject):
         study = self._workspace.studies.study_of(shown) if shown is not None else None
         if study is None:
             return None
+        modality = _modality_of(study)
         own = (one for one in self._workspace.studies.all if is_same_person(study, one))
-        return max((study, *own), key=lambda one: one.date)
+        alike = (one for one in own if _modality_of(one) == modality)
+        return max((study, *alike), key=lambda one: one.date)
 
     # The user's own
 
@@ -127,7 +141,7 @@ class StudyHanging(QObject):
         study = self._current()
         if study is None:
             return
-        modality = next((one.modality for one in study.series if one.modality), "")
+        modality = _modality_of(study)
         part = self._body_part()
         title = " ".join(one for one in (modality, part.lower()) if one) or "Studies"
         rules = self._rules(study)
@@ -172,21 +186,26 @@ class StudyHanging(QObject):
 
     def _rule(self, study: Study, viewport: Viewport) -> tuple[dict[str, Any], object]:
         shown = viewport.acquired
-        if shown is None or viewport.instance is None:
-            return {"optional": True}, None
         studies = self._workspace.studies
+        of = studies.study_of(shown) if shown is not None else None
+        priors = self._workspace.priors(study)
+        if shown is None or viewport.instance is None or (of is not study and of not in priors):
+            return {"empty": True, "optional": True}, None
         series = studies.series_of(shown)
-        words = re.findall(r"[^\W_]+", series.description.lower()) if series is not None else []
+        said = series.description if series is not None else ""
+        person = f"{study.patient} {study.patient_id}".casefold()
+        named = any(word in person for word in re.findall(r"\w{3,}", said.casefold()))
         view = shown.get("ViewPosition").strip().upper()
         radiograph = shown.get("Modality") in ("CR", "DX", "MG")
         side = (shown.get("ImageLaterality") or shown.get("Laterality")).strip().upper()[:1]
         window = viewport.display.window
         own = window is not None and window.lut < 0 and viewport.instance.kind != REFORMAT
         return {
-            "prior": studies.study_of(shown) is not study,
+            "prior": of is not study,
             "modality": [shown.get("Modality")],
-            "words": words[:4] if not radiograph else [],
+            "description": said if not radiograph and not named else "",
             "view": [view] if radiograph and view else [],
+            "facing": shown.get("Modality") == "MG",
             "laterality": side if radiograph and side in ("L", "R") else "",
             "window": [window.center, window.width] if own and window is not None else [],
         }, (shown if radiograph else id(series))
@@ -194,6 +213,19 @@ class StudyHanging(QObject):
     def open_folder(self) -> None:
         """Open the folder of the user's own protocols in the system's file manager."""
         folder = self.protocols.folder
-        if folder is not None:
+        if folder is None:
+            return
+        try:
             folder.mkdir(parents=True, exist_ok=True)
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+        except OSError as error:
+            reason = f"the folder cannot be opened: {error.strerror or error}"
+            remedy = "Ask for the right to write into the settings folder"
+            self._notices.show_error(FileProblem(reason, subject=str(folder), remedy=remedy))
+            return
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+
+def _modality_of(study: Study) -> str:
+    """Return the modality of a study's first images; "" if it has none."""
+    images = (one.modality for one in study.series if one.content is Content.IMAGE)
+    return next(images, "")

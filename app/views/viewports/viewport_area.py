@@ -19,7 +19,7 @@ from app.views.viewports.viewport_frame import (
     ViewportFrame,
     ViewportServices,
 )
-from app.workspace.layout import LAYOUTS, Edge, Slot
+from app.workspace.layout import LARGEST, LAYOUTS, Edge, Slot
 from app.workspace.viewport import Viewport
 
 GAP = 3
@@ -82,6 +82,12 @@ class ViewportArea(QWidget):
     def frame_of(self, viewport: Viewport) -> ViewportFrame:
         """Return the frame that shows a viewport."""
         return self._frames[viewport]
+
+    def frame_at(self, place: QPoint) -> ViewportFrame:
+        """Return the frame at a place on the screen (px); the active one where there is none."""
+        at = self.mapFromGlobal(place)
+        shown = (one for one in self.frames if one.isVisible() and one.geometry().contains(at))
+        return next(shown, self.active)
 
     @property
     def busy(self) -> bool:
@@ -151,8 +157,6 @@ class ViewportArea(QWidget):
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
             frame.bar.appear(False)
-        for place, frame in enumerate(self.frames):
-            frame.bar.place = place
         self.updateGeometry()
         self._place()
         self._activated()
@@ -179,8 +183,8 @@ class ViewportArea(QWidget):
         layout = self._layout
         if len(layout.viewports) == 1:
             return self.active.minimumSizeHint()
-        width = max(LEAST / slot.width for slot in layout.slots)
-        height = max(LEAST / slot.height for slot in layout.slots)
+        width = max(LEAST / max(slot.width, 1 / LARGEST) for slot in layout.slots)
+        height = max(LEAST / max(slot.height, 1 / LARGEST) for slot in layout.slots)
         return QSize(round(width), round(height))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -236,18 +240,21 @@ class ViewportArea(QWidget):
     def _drop(self, onto: Viewport, data: QMimeData, edge: Edge | str) -> None:
         """Show a dropped series, or exchange a dropped viewport with the one it was dropped on."""
         if data.hasFormat(VIEWPORT_MIME):
-            place = int(bytes(data.data(VIEWPORT_MIME).data()).decode())
-            if place < len(self._layout.viewports):
-                self._layout.swap(self._layout.viewports[place], onto)
+            token = bytes(data.data(VIEWPORT_MIME).data())
+            dragged = (one for one in self.frames if one.bar.token == token)
+            if (frame := next(dragged, None)) is not None:
+                self._layout.swap(frame.viewport, onto)
             return
-        instance = self.first_of(bytes(data.data(SERIES_MIME).data()).decode())
+        instance = self.first_of(bytes(data.data(SERIES_MIME).data()).decode(errors="replace"))
         if instance is None:
             return
         over = self._frames[onto].layer_loading.open_object
         if instance.content in DRAWN and not edge and over(instance):
             return
         target: Viewport | None = onto
-        if edge in ("left", "right", "top", "bottom"):
+        room = self._frames[onto].size()
+        side = room.width() if edge in ("left", "right") else room.height()
+        if edge in ("left", "right", "top", "bottom") and side >= 2 * LEAST:
             target = self._layout.split(onto, edge)
         if target is not None:
             target.show(instance)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from PySide6.QtCore import QMimeData, QPoint, Qt, Signal
 from PySide6.QtGui import QDrag, QMouseEvent
 from PySide6.QtWidgets import QApplication, QFrame, QToolButton, QWidget
@@ -12,7 +14,7 @@ from app.views.theme import SPACE, THEME
 from app.views.widgets import plain_tip, tool_button
 
 VIEWPORT_MIME = "application/x-sightline-viewport"
-"""Data of a drag of a viewport: its place in the layout, from 0."""
+"""Data of a drag of a viewport: the token of its bar, which no other window knows."""
 
 REACH = 72
 """Px below the top edge of a viewport within which the mouse shows the bar."""
@@ -33,7 +35,7 @@ class ViewportBar(QFrame):
         self.setProperty("surface", "raised")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._viewport = parent
-        self.place = 0
+        self.token = secrets.token_bytes(16)
         self.grip = Grip(self)
         self.link = tool_button("link", "Linked to the other viewports", None, _ICON)
         self.link.setCheckable(True)
@@ -55,6 +57,7 @@ class ViewportBar(QFrame):
         self.link.setIcon(icons.icon("link" if linked else "unlink"))
         tip = "Linked to the other viewports" if linked else "Not linked to the other viewports"
         self.link.setToolTip(plain_tip(tip))
+        self.link.setAccessibleName(tip)
         self.maximise.setIcon(icons.icon("minimize-2" if maximised else "maximize-2"))
 
     def appear(self, on: bool) -> None:
@@ -85,7 +88,7 @@ class Grip(QToolButton):
     def drag_data(self) -> QMimeData:
         """Return the data of a drag of this viewport."""
         data = QMimeData()
-        data.setData(VIEWPORT_MIME, str(self._bar.place).encode())
+        data.setData(VIEWPORT_MIME, self._bar.token)
         return data
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -134,11 +134,14 @@ def test_mammograms_hang_with_their_chest_walls_in_the_middle():
 
 
 def test_the_current_study_hangs_beside_the_latest_prior_of_its_kind():
-    now = study(series(1, "", "CT", image("now")), date="20240131")
-    mr = study(series(1, "", "MR", image("mr")), uid="m", date="20231231")
-    old = study(series(1, "", "CT", image("old")), uid="o", date="20200101")
-    new = study(series(1, "", "CT", image("new")), uid="n", date="20230101")
-    every = [old, now, mr, new]
+    def of(name: str, date: str, part: str = "ABDOMEN", modality: str = "CT") -> Study:
+        one = series(1, "", modality, image(name, BodyPartExamined=part))
+        return study(one, uid=name, date=date)
+
+    now, mr = of("now", "20240131"), of("mr", "20231231", modality="MR")
+    old, new = of("old", "20200101"), of("new", "20230101")
+    head = of("head", "20231101", part="HEAD")
+    every = [old, now, mr, head, new]
     assert uids(chosen(now, *priors_of(now, every))) == ["now", "new"]
     assert chosen(mr, *priors_of(mr, every)) is None
 
@@ -151,28 +154,75 @@ def test_the_current_study_hangs_beside_the_latest_prior_of_its_kind():
         ({"ident": ""}, False),
         ({"patient": "DOE JANE"}, True),
         ({"patient": "Roe^Jane"}, False),
+        ({"PatientSex": "M"}, True),
+        ({"IssuerOfPatientID": "B"}, True),
     ],
 )
 def test_who_is_the_same_person(changes: dict[str, Any], same: bool):
     one = study(series(1, "", "CT", image("a")))
-    other = study(series(1, "", "CT", image("b")), uid="o", **changes)
+    said = {"patient": "PatientName", "ident": "PatientID"}
+    named = {said.get(key, key): value for key, value in changes.items()}
+    ident = str(changes.get("ident", "4711"))
+    other = study(series(1, "", "CT", image("b", **named)), uid="o", ident=ident)
     assert is_same_person(one, other) is same
 
 
-def test_a_changed_name_with_the_same_birth_date_is_the_same_person():
-    one = study(series(1, "", "CT", image("a", PatientBirthDate="19600102")))
-    other = study(
-        series(1, "", "CT", image("b", PatientBirthDate="19600102")), uid="o", patient="Roe^Jane"
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"PatientBirthDate": "19600102"}, {"PatientBirthDate": "19710102"}),
+        (
+            {"PatientBirthDate": "19000101"},
+            {"PatientBirthDate": "19000101", "PatientName": "Roe^R"},
+        ),
+        ({"PatientName": ""}, {"PatientName": ""}),
+        ({"PatientName": "Anonymous"}, {"PatientName": "ANONYMOUS"}),
+        ({"PatientSex": "F"}, {"PatientSex": "M"}),
+        ({"IssuerOfPatientID": "A"}, {"IssuerOfPatientID": "B"}),
+    ],
+)
+def test_what_contradicts_or_names_nobody_is_not_the_same_person(
+    first: dict[str, str], second: dict[str, str]
+):
+    one = study(series(1, "", "CT", image("a", **first)))
+    other = study(series(1, "", "CT", image("b", **second)), uid="o")
+    assert not is_same_person(one, other)
+
+
+def test_a_prior_of_another_part_of_the_body_is_not_hung():
+    chest = study(series(1, "", "CR", film("pa", "PA")))
+    knee = image("knee", Modality="CR", BodyPartExamined="KNEE", ViewPosition="AP")
+    later = study(series(1, "", "CR", knee), uid="k", date="20230101")
+    old = study(series(1, "", "CR", film("old", "PA")), uid="o", date="20220101")
+    assert uids(chosen(chest, later, old)) == ["pa", "old"]
+    assert chosen(chest, later) is None
+
+
+def test_localizers_and_images_for_processing_are_not_hung():
+    scout = series(
+        1, "Topogram Thorax", "CT", image("scout", ImageType="ORIGINAL\\PRIMARY\\LOCALIZER")
     )
-    third = study(series(1, "", "CT", image("c", PatientBirthDate="19710102")), uid="p")
-    assert is_same_person(one, other)
-    assert not is_same_person(one, third)
+    ct = series(2, "Thorax 5.0", "CT", image("ct"))
+    assert uids(chosen(study(scout, ct))) == ["ct", "ct", "ct"]
+    raw = film("raw", "PA", SOPClassUID="1.2.840.10008.5.1.4.1.1.1.1.1")
+    one = study(series(1, "", "DX", raw), series(2, "", "DX", film("pa", "PA"), film("l", "LL")))
+    assert uids(chosen(one)) == ["pa", "l"]
+
+
+def test_a_flair_is_not_taken_for_a_t2():
+    names = ["T2 FLAIR", "t2_tse", "t1_mprage"]
+    parts = [
+        series(number, name, "MR", image(name, BodyPartExamined="HEAD"))
+        for number, name in enumerate(names, 1)
+    ]
+    assert uids(chosen(study(*parts))) == ["t1_mprage", "t2_tse", "T2 FLAIR", ""]
 
 
 @pytest.mark.parametrize(
     ("date", "text"),
     [
         ("20220130", "2 y before"),
+        ("20230131", "1 y before"),
         ("20230201", "11 months before"),
         ("20240101", "30 days before"),
         ("20240130", "1 day before"),
@@ -216,6 +266,10 @@ def test_one_of_one_s_own_replaces_the_shipped_one_of_the_same_name(tmp_path: Pa
         "title = 'x'\nlayout = '1x1'\n[[viewport]]\nwindow = [40, 0]",
         "title = 'x'\nlayout = '1x1'\n[[viewport]]\nunknown = 1",
         "title = 'x'\nlayout = [[0, 0, 2, 1]]\n[[viewport]]",
+        "title = 'x'\nlayout = [[0, 0, 0, 1]]\n[[viewport]]",
+        "title = 'x'\nlayout = [[0.5, 0, 1, 1]]\n[[viewport]]",
+        "title = 'x'\nlayout = '1x1'\n[[viewport]]\nwindow = [nan, 1]",
+        "title = 'x'\nlayout = '1x1'\n[[viewport]]\nwindow = [1, inf]",
         "\x00\x01",
         "[" * 2000,
     ],
