@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -589,12 +590,18 @@ def test_a_viewport_that_comes_again_moves_no_other(desk: Desk):
     assert desk.shown[0] == "a3"
 
 
-def test_a_label_volume_is_meant_for_the_viewport_that_it_is_dropped_on(desk: Desk):
+def _note(asked: list[int], number: int, *_args: object) -> None:
+    asked.append(number)
+
+
+def test_a_label_volume_is_meant_for_the_viewport_that_it_is_dropped_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
     desk.arrange("1x2")
     second = desk.frames[1]
-    asked: list[object] = []
+    asked: list[int] = []
     for number, one in enumerate(desk.frames):
-        one.layer_loading.lay_file = lambda *_args, number=number: asked.append(number)
+        monkeypatch.setattr(one.layer_loading, "lay_file", partial(_note, asked, number))
     desk.window.lay_dropped([Path("/a.nrrd")], second.mapToGlobal(second.rect().center()))
     assert asked == [1]
 
