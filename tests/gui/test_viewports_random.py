@@ -29,7 +29,7 @@ from tests.gui.viewer_support import FakeDecoder, finding, found, frame, instanc
 pytestmark = [pytest.mark.gui, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 SEQUENCES = int(os.environ.get("SIGHTLINE_SEQUENCES", "300"))
-"""How many sequences are tried; 10,000 were, on 2026-11-27."""
+"""How many sequences are tried."""
 
 PATIENTS = ("Doe^Jane", "Roe^Richard", "Poe^Anna")
 SERIES, IMAGES = 3, 5
