@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from PySide6.QtCore import (
     QByteArray,
@@ -56,7 +57,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
-from app.views.command_palette import CommandPalette
+from app.views.command_palette import CommandPalette, commands_of
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
@@ -67,6 +68,7 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.theme import SPACE, THEME, restyle
 from app.views.viewports.linking import ViewportLinks
+from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
@@ -124,6 +126,8 @@ class MainWindow(QMainWindow):
         self.open_models = open_models
         self._closed = self._may_quit = False
         self._hidden_panels: list[QDockWidget] = []
+        self.second: SecondWindow | None = None
+        self._second_geometry = QByteArray()
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
@@ -170,9 +174,11 @@ class MainWindow(QMainWindow):
         workspace.closed.connect(self.loader.forget)
         self._update_status()
         FileDrops(self, self._center, self.open_paths, self.lay_dropped)
+        workspace.layout.changed.connect(self._follow_second)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
+            self._second_geometry = saved_bytes(self._layout_file, "second")
 
     # Parts
 
@@ -300,11 +306,19 @@ class MainWindow(QMainWindow):
         if name:
             self.layer_loading.lay_file(Path(name))
 
-    def lay_dropped(self, files: Sequence[Path], place: QPoint | None = None) -> None:
-        """Lay a label volume over the image on which it was dropped; open any other files."""
+    def lay_dropped(
+        self, files: Sequence[Path], place: QPoint | None = None, window: QWidget | None = None
+    ) -> None:
+        """Lay a label volume over the image on which it was dropped; open any other files.
+
+        Args:
+            place: Where on the screen it was dropped (px); None for on the active viewport.
+            window: The window on which it was dropped, by default this one.
+        """
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
-        frame = self.viewports.frame_at(place) if place is not None else self.viewports.active
+        active = self.viewports.active
+        frame = self.viewports.frame_at(place, window or self) if place is not None else active
         if len(names) != 1 or not names[0].endswith(endings) or frame.canvas.picture is None:
             self.open_paths(files)
             return
@@ -331,8 +345,41 @@ class MainWindow(QMainWindow):
         CommandPalette(self).open()
 
     def toggle_full_screen(self) -> None:
-        """Fill the screen with the window, or give it back its size."""
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+        """Fill the screen with the window that is used, or give it back its size."""
+        second = self.second is not None and self.second.isActiveWindow()
+        window = self.second if second and self.second is not None else self
+        window.setWindowState(window.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    def _follow_second(self) -> None:
+        """Open or close the second window, as the layout has one or not."""
+        screen = self.workspace.layout.second
+        if screen is not None and self.second is None:
+            actions = [
+                action
+                for _name, action in commands_of(self)
+                if isinstance(action.parent(), (MainWindow, QDockWidget))
+            ]
+            area = self.viewports.add_area(screen)
+            second = SecondWindow(self, area, actions, self._second_geometry)
+            FileDrops(
+                second,
+                area,
+                self.open_paths,
+                lambda files, place: self.lay_dropped(files, place, second),
+            )
+            second.close_wanted.connect(self.workspace.layout.close_second)
+            self.second = second
+            second.show()
+        elif screen is None and self.second is not None:
+            self._end_second()
+
+    def _end_second(self) -> None:
+        second, self.second = self.second, None
+        if second is not None:
+            self._second_geometry = second.saveGeometry()
+            self.viewports.remove_area(second.area)
+            second.hide()
+            second.deleteLater()
 
     def toggle_panels(self) -> None:
         """Hide all panels, so that the images have the room; or show those again."""
@@ -434,8 +481,16 @@ class MainWindow(QMainWindow):
         if not event.spontaneous():  # as it is when a minimised window comes back
             new = self._layout_file is None or not self._layout_file.exists()
             QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
+            if self._layout_file is not None and saved_bytes(self._layout_file, "second-open"):
+                QTimer.singleShot(0, self, self._reopen_second)
             self.canvas.setFocus()
         freeze_startup_objects()
+
+    def _reopen_second(self) -> None:
+        """Open the second window, as it was when the program was closed."""
+        active = self.workspace.viewport
+        self.workspace.layout.open_second()
+        self.workspace.layout.activate(active)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -469,9 +524,15 @@ class MainWindow(QMainWindow):
             return
         if not self._closed:
             if self._layout_file is not None:
-                save_layout(self, self._layout_file)
+                save_layout(self, self._layout_file, self._second_values())
             self.shut_down()
         super().closeEvent(event)
+
+    def _second_values(self) -> dict[str, QByteArray]:
+        """Return what to save of the second window: where it was, and whether it is open."""
+        second = self.second
+        geometry = second.saveGeometry() if second is not None else self._second_geometry
+        return {"second": geometry, "second-open": QByteArray(b"yes" if second else b"")}
 
     def shut_down(self) -> None:
         """Stop threads, timers and listeners; further calls have no effect."""
@@ -480,6 +541,7 @@ class MainWindow(QMainWindow):
         self._closed = True
         self.closing.emit()
         self.workspace.close()
+        self._end_second()
         self.opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes)
@@ -715,19 +777,29 @@ class WindowDocks(QObject):
         QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
 
 
-def save_layout(window: QMainWindow, path: Path) -> None:
-    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written."""
+def save_layout(
+    window: QMainWindow, path: Path, others: Mapping[str, QByteArray] = MappingProxyType({})
+) -> None:
+    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written.
+
+    Args:
+        others: Further values by name, for `saved_bytes`.
+    """
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
+    for name, value in others.items():
+        settings.setValue(f"window/{name}", value.toBase64().toStdString())
     settings.sync()
 
 
 def restore_layout(window: QMainWindow, path: Path) -> bool:
     """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated."""
-    settings = QSettings(str(path), QSettings.Format.IniFormat)
-    geometry, state = (
-        QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())
-        for name in ("geometry", "state")
-    )
+    geometry, state = (saved_bytes(path, name) for name in ("geometry", "state"))
     return window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION)
+
+
+def saved_bytes(path: Path, name: str) -> QByteArray:
+    """Return a value that `save_layout` wrote; empty if it is missing or damaged."""
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    return QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

@@ -166,6 +166,7 @@ class MainActions:
             self._window.documents.key_images.step(by)
 
         self.play = add("Play cine", lambda: scroll().toggle(), "P", "play", checkable=True)
+        self.play_all = add("Play cine in all viewports", self._window.viewports.play_all, "Shift+P")
         self.faster = add("Faster cine", lambda: scroll().change_speed(1), ".")
         self.slower = add("Slower cine", lambda: scroll().change_speed(-1), ",")
         self.next = add("Next image or frame", lambda: scroll().step(1), "Ctrl+Right")
@@ -231,7 +232,7 @@ class MainActions:
                 *(self.ruler, self.angle, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
                 *(self.previous_key, self.next_key, None),
-                *(self.play, self.faster, self.slower),
+                *(self.play, self.play_all, self.faster, self.slower),
             ),
             "Findings": (
                 *(self.undo, self.redo, None),
@@ -328,6 +329,7 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
+            ((self.play_all,), len(workspace.layout.viewports) > 1),
             ((self.next, self.previous), scroll.scrollable),
             ((self.next_key, self.previous_key), key_images),
             (of_studies, bool(workspace.studies.all)),

@@ -222,7 +222,8 @@ class Placeholder(QWidget):
 
     def _wanted_page(self) -> int:
         if self._canvas.model.instance is None:
-            return 3 if self._workspace.studies.all and not self._canvas.alone else 0
+            several = len(self._workspace.layout.viewports) > 1
+            return 3 if self._workspace.studies.all and several else 0
         if self._canvas.error:
             self.error_text.setText(self._canvas.error)
             return 2

@@ -20,7 +20,7 @@ from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.hanging import Arrangement
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
-from app.workspace.layout import Layout, Slot
+from app.workspace.layout import Layout, Screen, Slot
 from app.workspace.priors import priors_of
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
@@ -141,7 +141,7 @@ class Workspace:
         return first is not None
 
     def arrange(self, slots: Sequence[Slot]) -> None:
-        """Place the viewports in `slots`; new ones show the series that no viewport shows yet.
+        """Place the active screen's viewports in `slots`; new ones show series not shown yet.
 
         Series of the active viewport's study are taken in their order, those after the shown one
         first. Where there are none left, a new viewport stays empty.
@@ -169,8 +169,12 @@ class Workspace:
         return priors_of(study, self.studies.all)
 
     def hang(self, arrangement: Arrangement) -> None:
-        """Show what a hanging protocol chose, as one step that can be undone."""
-        before = self._placed()
+        """Show what a hanging protocol chose, as one step that can be undone.
+
+        It is shown in the window of the active viewport.
+        """
+        screen = self.layout.screen
+        before = self._placed(screen)
         after = [
             Placed(
                 one.instance,
@@ -179,35 +183,45 @@ class Workspace:
             )
             for one in arrangement.hung
         ]
-        slots, active = self.layout.slots, self.layout.viewports.index(self.layout.active)
+        slots, active = screen.slots, screen.viewports.index(self.layout.active)
         hung = arrangement.protocol.slots
+
+        def do() -> None:
+            if screen in self.layout.screens:
+                self._place(screen, hung, after, 0)
 
         def undo() -> None:
             # Not what the user has laid out since, nor for studies that are closed by now.
             open_still = any(one.instance and self._is_open(one.instance) for one in before)
-            if self.layout.slots == hung and open_still:
-                self._place(slots, before, active)
+            if screen in self.layout.screens and screen.slots == hung and open_still:
+                self._place(screen, slots, before, active)
 
         title = f"Arrange as {arrangement.protocol.title}"
-        self.commands.push(Command(title, lambda: self._place(hung, after, 0), undo))
+        self.commands.push(Command(title, do, undo))
 
     def _is_open(self, instance: Instance) -> bool:
         return self.studies.study_of(self._acquired_of(instance)) is not None
 
-    def _placed(self) -> list[Placed]:
-        return [Placed(one.instance, one.frame_index, one.display) for one in self.layout.viewports]
+    def _placed(self, screen: Screen) -> list[Placed]:
+        return [Placed(one.instance, one.frame_index, one.display) for one in screen.viewports]
 
-    def _place(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
-        """Show images in the viewports of a layout; those that were closed meanwhile are not."""
+    def _place(
+        self, screen: Screen, slots: Sequence[Slot], placed: Sequence[Placed], active: int
+    ) -> None:
+        """Show images in the viewports of a window; those that were closed meanwhile are not."""
         self.placing = True
         try:
-            self._place_all(slots, placed, active)
+            self._place_all(screen, slots, placed, active)
         finally:
             self.placing = False
 
-    def _place_all(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
+    def _place_all(
+        self, screen: Screen, slots: Sequence[Slot], placed: Sequence[Placed], active: int
+    ) -> None:
+        if screen is not self.layout.screen:
+            self.layout.activate(screen.visible[0])
         self.layout.arrange(slots)
-        for viewport, one in zip(self.layout.viewports, placed, strict=True):
+        for viewport, one in zip(screen.viewports, placed, strict=True):
             instance = one.instance
             if instance is not None and not self._is_open(instance):
                 instance = None
@@ -215,7 +229,7 @@ class Workspace:
                 viewport.show(instance, one.frame_index)
             if one.display is not None:
                 viewport.set_display(one.display)
-        self.layout.activate(self.layout.viewports[active])
+        self.layout.activate(screen.viewports[active])
 
     def opened_files(self) -> list[Path]:
         """Return the paths of all open instances; that of a zip member begins with the zip's."""

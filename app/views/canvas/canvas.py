@@ -67,7 +67,7 @@ class Canvas(ImageView):
 
     Attributes:
         model: The viewport that the canvas shows.
-        alone: Whether there is no other viewport in the layout.
+        alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
         picture: The picture on the screen, or None.
@@ -284,6 +284,7 @@ class Canvas(ImageView):
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
+            self.scroller.picture_shown()
             self.overlay.set_synthetic(synthetic_band.model_title(self._source))
             self._refit = False
             self._taking = True
@@ -391,6 +392,7 @@ class Canvas(ImageView):
                 self._place_under_cursor(),
                 self._presentation_text(job),
                 scroller.rate if scroller.playing else 0.0,
+                scroller.measured_rate,
                 self._workspace.rejection_of(job.instance),
                 self._link_text,
             ),

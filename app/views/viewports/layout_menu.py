@@ -150,7 +150,15 @@ class LayoutMenu(QMenu):
         self.close_one = make_action("Close viewport", lambda: layout.close(layout.active))
         self.next = make_action("Next viewport", lambda: layout.step(1), "F6")
         self.previous = make_action("Previous viewport", lambda: layout.step(-1), "Shift+F6")
-        self.addActions([self.maximise, self.close_one, self.next, self.previous])
+        self.second = make_action(
+            "Second window",
+            lambda: layout.open_second() if layout.second is None else layout.close_second(),
+            "Ctrl+Alt+N",
+            "monitor",
+            checkable=True,
+        )
+        self.second.triggered.connect(self.refresh)
+        self.addActions([self.maximise, self.close_one, self.next, self.previous, self.second])
         self.addSeparator()
         self.protocols = self.addMenu("Hanging protocols")
         self.protocols.aboutToShow.connect(self._list_protocols)
@@ -159,6 +167,7 @@ class LayoutMenu(QMenu):
         self.folder = make_action("Edit my hanging protocols…", hanging.open_folder)
         self._list_protocols()
         layout.changed.connect(self.refresh)
+        layout.active_changed.connect(self.refresh)
         self.refresh()
 
     def _list_protocols(self) -> None:
@@ -179,9 +188,13 @@ class LayoutMenu(QMenu):
         """Check the layout that is shown, and enable what needs several viewports."""
         for name, action in self.choices.items():
             action.setChecked(name == self._layout.name)
-        several = len(self._layout.viewports) > 1
-        for action in (self.maximise, self.close_one, self.next, self.previous):
-            action.setEnabled(several)
+        second = self._layout.second is not None
+        several = len(self._layout.screen.viewports) > 1
+        self.maximise.setEnabled(several)
+        self.close_one.setEnabled(several or self._layout.screen is self._layout.second)
+        for action in (self.next, self.previous):
+            action.setEnabled(several or second)
+        self.second.setChecked(second)
         self.maximise.setChecked(self._layout.maximised)
 
 

@@ -173,6 +173,8 @@ class ViewportLinks(QObject):
         if instance is None:
             return
         for other in self._others(frame):
+            if other.canvas.scroller.playing:
+                continue  # it goes on by itself
             if plane is not None and _same_space(frame, other):
                 if _are_parallel(plane, other):
                     point = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)

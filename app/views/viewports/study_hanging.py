@@ -78,8 +78,8 @@ class StudyHanging(QObject):
         study = self._current()
         open_keys = {key_of(one) for one in self._workspace.studies.all}
         self._arranged &= open_keys
-        layout = self._workspace.layout
-        own = len(layout.viewports) > 1 and layout.slots != self._hung  # the user's layout
+        screen = self._workspace.layout.screen
+        own = len(screen.viewports) > 1 and screen.slots != self._hung  # the user's layout
         if own or study is None or not self._may_arrange() or key_of(study) in self._arranged:
             return
         self._arrange(asked=False)
@@ -174,7 +174,7 @@ class StudyHanging(QObject):
         """Return what each viewport shows, in the words of a protocol."""
         rules: list[dict[str, Any]] = []
         seen: list[object] = []
-        for viewport in self._workspace.layout.viewports:
+        for viewport in self._workspace.layout.screen.viewports:
             rule, series = self._rule(study, viewport)
             if series is not None and series in seen:
                 rule = {"as": seen.index(series) + 1} | {

@@ -80,6 +80,7 @@ class ViewportFrame(QWidget):
         super().__init__()
         workspace = services.workspace
         self.viewport = viewport
+        self._layout = workspace.layout
         self.canvas = Canvas(workspace, services.background, viewport, services.rendering)
         SeriesWindow(self.canvas, workspace, services.loader)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
@@ -103,7 +104,7 @@ class ViewportFrame(QWidget):
         self.canvas.hovered.connect(self._show_bar)
 
     def _show_bar(self, y: float) -> None:
-        self.bar.appear(y < REACH and not self.canvas.alone)
+        self.bar.appear(y < REACH and len(self._layout.viewports) > 1)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
