@@ -34,7 +34,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QPushButton,
     QSizePolicy,
-    QSplitter,
     QWidget,
 )
 
@@ -54,7 +53,6 @@ from app.views.browser.layers_panel import LayersPanel
 from app.views.browser.problem_list import problems_text
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
-from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import CommandPalette, commands_of
@@ -89,7 +87,7 @@ _FILTER = ";;".join(
 )
 _VOLUMES = f"Label volumes ({' '.join(PATTERNS['Volumes'])});;All files (*)"
 _RECENT_SHOWN = 3  # on the start page; the menu has more
-NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one below the other
+_LEAST_MIDDLE = 480  # px of the middle; what is over it, docks may take
 
 
 class MainWindow(QMainWindow):
@@ -206,16 +204,9 @@ class MainWindow(QMainWindow):
             )
         )
         self.links = ViewportLinks(self.viewports, self.workspace)
-        self.panes = PaneArea(self.workspace.panes, self.background)
-        self.splitter = _Center()
-        self.splitter.addWidget(self.viewports)
-        self.splitter.addWidget(self.panes)
-        self.splitter.setSizes([600, 400])
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 2)
-        # A splitter would lay out notices that are placed over it, so it is wrapped in a widget.
+        # The area would take notices that are placed over it for viewports.
         center = self._center = QWidget()
-        column(self.splitter, parent=center)
+        column(self.viewports, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
 
@@ -260,7 +251,7 @@ class MainWindow(QMainWindow):
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
-        made = WindowDocks(self, self.splitter, panels)
+        made = WindowDocks(self, self.viewports, panels)
         self.findings_list.count_changed.connect(made.titles["Findings"].set_count)
         return made
 
@@ -285,7 +276,7 @@ class MainWindow(QMainWindow):
     @property
     def busy(self) -> bool:
         """Whether a scan, frame, drawing, report or pane is still unfinished."""
-        parts = (self.opening, self.viewports, self.panes)
+        parts = (self.opening, self.viewports)
         return any(part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
@@ -311,9 +302,8 @@ class MainWindow(QMainWindow):
     ) -> None:
         """Lay a label volume over the image on which it was dropped; open any other files.
 
-        Args:
-            place: Where on the screen it was dropped (px); None for on the active viewport.
-            window: The window on which it was dropped, by default this one.
+        `place` is where on the screen they were dropped (px), None for on the active viewport;
+        `window` the window on which, by default this one.
         """
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
@@ -369,7 +359,12 @@ class MainWindow(QMainWindow):
             )
             second.close_wanted.connect(self.workspace.layout.close_second)
             self.second = second
+            # Opened again at the start, it must not take the keys from the main window.
+            used = self.workspace.viewport in screen.viewports
+            second.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, not used)
             second.show()
+            if not used:
+                self.activateWindow()
         elif screen is None and self.second is not None:
             self._end_second()
 
@@ -482,15 +477,10 @@ class MainWindow(QMainWindow):
             new = self._layout_file is None or not self._layout_file.exists()
             QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
             if self._layout_file is not None and saved_bytes(self._layout_file, "second-open"):
-                QTimer.singleShot(0, self, self._reopen_second)
+                open_second = self.workspace.layout.open_second
+                QTimer.singleShot(0, self, lambda: open_second(activate=False))
             self.canvas.setFocus()
         freeze_startup_objects()
-
-    def _reopen_second(self) -> None:
-        """Open the second window, as it was when the program was closed."""
-        active = self.workspace.viewport
-        self.workspace.layout.open_second()
-        self.workspace.layout.activate(active)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -554,19 +544,6 @@ class MainWindow(QMainWindow):
 
 def _measurements(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
-
-
-class _Center(QSplitter):
-    """Canvas and panes side by side, or one below the other in a narrow window."""
-
-    def __init__(self) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
-        self.setChildrenCollapsible(False)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        narrow = event.size().width() < NARROW_MIDDLE
-        self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
-        super().resizeEvent(event)
 
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
@@ -716,7 +693,7 @@ class WindowDocks(QObject):
     def widen(self) -> None:
         """Widen docks that a narrow window has shrunk, as far as there is room now."""
         window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
-        spare = self._middle.width() - NARROW_MIDDLE
+        spare = self._middle.width() - _LEAST_MIDDLE
         if not self._started or spare <= 0:
             return
         columns = {
@@ -782,8 +759,7 @@ def save_layout(
 ) -> None:
     """Write a window's geometry and docks to an INI file; does nothing if it cannot be written.
 
-    Args:
-        others: Further values by name, for `saved_bytes`.
+    `others` are further values by name, which `saved_bytes` returns.
     """
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())

@@ -166,7 +166,9 @@ class MainActions:
             self._window.documents.key_images.step(by)
 
         self.play = add("Play cine", lambda: scroll().toggle(), "P", "play", checkable=True)
-        self.play_all = add("Play cine in all viewports", self._window.viewports.play_all, "Shift+P")
+        self.play_all = add(
+            "Play cine in all viewports", self._window.viewports.play_all, "Shift+P"
+        )
         self.faster = add("Faster cine", lambda: scroll().change_speed(1), ".")
         self.slower = add("Slower cine", lambda: scroll().change_speed(-1), ",")
         self.next = add("Next image or frame", lambda: scroll().step(1), "Ctrl+Right")

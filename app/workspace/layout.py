@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,6 +107,7 @@ class Layout:
     Attributes:
         main: The viewports of the main window.
         second: Those of the second window; None if it is closed.
+        pictures: The viewport with the pictures that tools made, or None. It shows no image.
     """
 
     def __init__(self, new_viewport: Callable[[], Viewport]) -> None:
@@ -114,6 +115,8 @@ class Layout:
         self.main = Screen(LAYOUTS["1x1"], (new_viewport(),))
         self.second: Screen | None = None
         self.active = self.main.viewports[0]
+        self.pictures: Viewport | None = None
+        self._split_for_pictures = False
         self._spare: list[Viewport] = []  # removed ones, which are used again
         self.changed: Signal[()] = Signal()  # slots, viewports or what is maximised
         self.active_changed: Signal[()] = Signal()
@@ -167,14 +170,15 @@ class Layout:
 
     # Windows
 
-    def open_second(self) -> Screen:
-        """Add the second window's screen, with one empty viewport, which becomes active."""
+    def open_second(self, *, activate: bool = True) -> None:
+        """Add the second window's screen, with one empty viewport, which is activated."""
         if self.second is None:
             self.second = Screen(LAYOUTS["1x1"], (self._empty(),))
-            self.active = self.second.viewports[0]
+            if activate:
+                self.active = self.second.viewports[0]
             self.changed.emit()
-            self.active_changed.emit()
-        return self.second
+            if activate:
+                self.active_changed.emit()
 
     def close_second(self) -> None:
         """Remove the second window's viewports."""
@@ -182,13 +186,13 @@ class Layout:
         if gone is None:
             return
         self.second = None
+        if self.pictures in gone.viewports:
+            self.pictures = None
         active = self.active in gone.viewports
         if active:
             self.active = self.main.visible[0]
         self.changed.emit()
-        for one in gone.viewports:
-            one.clear()
-            self._spare.append(one)
+        self._retire(gone.viewports)
         if active:
             self.active_changed.emit()
 
@@ -286,13 +290,50 @@ class Layout:
         self, screen: Screen, slots: tuple[Slot, ...], viewports: tuple[Viewport, ...]
     ) -> None:
         gone = [one for one in screen.viewports if one not in viewports]
+        if self.pictures in gone:
+            self.pictures = None
         same = (slots, viewports, None) == (screen.slots, screen.viewports, screen.maximised)
         screen.slots, screen.viewports, screen.maximised = slots, viewports, None
         if not same:
             self.changed.emit()
+        self._retire(gone)
+
+    def _retire(self, gone: Iterable[Viewport]) -> None:
         for one in gone:
             one.clear()
             self._spare.append(one)
+
+    # Pictures that tools made
+
+    def show_pictures(self, edge: Edge) -> None:
+        """Make a viewport the one with the tools' pictures, if none is.
+
+        It is an empty one beside the active viewport, or else a new one at `edge` of that.
+        """
+        if self.pictures is not None:
+            return
+        others = [one for one in self.screen.visible if one is not self.active]
+        empty = next((one for one in others if one.instance is None), None)
+        self._split_for_pictures = empty is None and len(self.screen.viewports) < MOST
+        if self._split_for_pictures:
+            self.pictures = self._spare[-1] if self._spare else self._new_spare()
+            self.split(self.active, edge)
+            return
+        self.pictures = empty or others[-1]
+        self.pictures.clear()
+        self.changed.emit()
+
+    def hide_pictures(self) -> None:
+        """Show the tools' pictures no longer: close their viewport, or leave it empty."""
+        viewport, self.pictures = self.pictures, None
+        if viewport is not None and self._split_for_pictures:
+            self.close(viewport)
+        elif viewport is not None:
+            self.changed.emit()
+
+    def _new_spare(self) -> Viewport:
+        self._spare.append(self._new())
+        return self._spare[-1]
 
 
 def _halves(slot: Slot, *, across: bool) -> tuple[Slot, Slot]:

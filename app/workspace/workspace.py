@@ -75,10 +75,12 @@ class Workspace:
         self._layer_store = LayerStore()
         self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
-        self._beside: Study | None = None
+        self._beside: tuple[Study, ...] = ()
+        self._has_pictures = False
         self.studies.changed.connect(self._forget_places)
-        self.image_changed.connect(self._follow_study)
         self.layout = Layout(self._new_viewport)
+        self.layout.changed.connect(self._follow_studies)
+        self.layout.changed.connect(self._follow_pictures)
         self.layout.active_changed.connect(self._follow_active)
 
     def _new_viewport(self) -> Viewport:
@@ -90,6 +92,8 @@ class Workspace:
             (viewport.layers.changed, self.layers_changed),
         ):
             source.connect(partial(self._relay, viewport, relay))
+        viewport.image_changed.connect(partial(self._replace_pictures, viewport))
+        viewport.image_changed.connect(self._follow_studies)
         return viewport
 
     def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
@@ -192,7 +196,8 @@ class Workspace:
 
         def undo() -> None:
             # Not what the user has laid out since, nor for studies that are closed by now.
-            open_still = any(one.instance and self._is_open(one.instance) for one in before)
+            images = [one.instance for one in before if one.instance is not None]
+            open_still = not images or any(self._is_open(image) for image in images)
             if screen in self.layout.screens and screen.slots == hung and open_still:
                 self._place(screen, slots, before, active)
 
@@ -464,6 +469,7 @@ class Workspace:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
         known = self.panes.of_picture(artifact.path)  # shown again: still of that image
+        shown_uid = shown.sop_instance_uid if shown else ""
         content = str(artifact.options.get("shows") or source)
         options = dict(artifact.options)
         if known is not None:
@@ -474,18 +480,29 @@ class Workspace:
             artifact.description,
             self.title_of(tool),
             options,
-            source
-            or (known.sop_instance_uid if known else "")
-            or (shown.sop_instance_uid if shown else ""),
+            source or (known.sop_instance_uid if known else "") or shown_uid,
             known.instance if known else self.instance_of(content) if content else None,
         )
 
-    def _follow_study(self) -> None:
-        shown = self.acquired
-        study = self.studies.study_of(shown) if shown else None
-        if study is not self._beside:
-            self._beside = study
-            self.panes.set_study(StudyUids(study))
+    def _follow_studies(self) -> None:
+        found = (self._study_in(viewport) for viewport in self.layout.viewports)
+        studies = tuple({id(study): study for study in found if study is not None}.values())
+        if [*map(id, studies)] != [*map(id, self._beside)]:
+            self._beside = studies
+            self.panes.set_studies([StudyUids(study) for study in studies])
+
+    def _replace_pictures(self, viewport: Viewport) -> None:
+        """Let an image take the place of the tools' pictures."""
+        if viewport is self.layout.pictures and viewport.instance is not None:
+            self.layout.pictures = None
+            self.layout.changed.emit()
+
+    def _follow_pictures(self) -> None:
+        """Close the pictures with their viewport."""
+        had, self._has_pictures = self._has_pictures, self.layout.pictures is not None
+        if had and not self._has_pictures:
+            for pane in self.panes.all:
+                self.panes.close(pane)
 
     def _forget_places(self) -> None:
         self._rejected = None

@@ -699,7 +699,8 @@ def test_a_small_viewport_says_whose_image_it_is_which_one_and_its_window(desk: 
 def test_a_key_opens_a_second_window_with_its_own_layout(desk: Desk):
     desk.open_second()
     second = desk.window.second
-    assert second is not None and second.isVisible()
+    assert second is not None
+    assert second.isVisible()
     assert desk.shown == ["a0", ""]
     assert desk.window.viewports.active is desk.frames[1]
     desk.drop(desk.series_data("c"), 1, (0.5, 0.5))
@@ -717,7 +718,9 @@ def test_keys_work_in_the_second_window_and_act_on_its_image(desk: Desk):
     desk.drop(desk.series_data("b"), 1, (0.5, 0.5))
     QTest.keyClick(desk.frames[1].canvas, Qt.Key.Key_Down)
     desk.settle()
-    QTest.keyClick(desk.window.second, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    second = desk.window.second
+    assert second is not None
+    QTest.keyClick(second, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
     desk.settle()
     assert desk.shown == ["a0", "b2"]
     images = desk.window.workspace.open_images()
@@ -782,7 +785,7 @@ def test_an_open_second_window_opens_again_at_the_next_start(desk: Desk, tmp_pat
     desk.window.quit()
     again = Desk(tmp_path, desk.wait_until)
     desk.wait_until(lambda: again.window.second is not None)
-    assert again.window.viewports.active is again.frames[0]
+    desk.wait_until(lambda: again.window.viewports.active is again.frames[0])
     again.window.actions_.layout_menu.second.trigger()
     assert again.window.second is None
     again.window.quit()
@@ -812,7 +815,8 @@ def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
     assert fast > 1.3 * slow
     for number, one in enumerate(scrollers[:2]):
         lines = [line for line in desk.text(number) if line.startswith("Cine")]
-        assert len(lines) == 1 and "(measured " in lines[0]
+        assert len(lines) == 1
+        assert "(measured " in lines[0]
         assert one.measured_rate <= rates[number] * 1.2
     QTest.keyClick(desk.window, Qt.Key.Key_P, Qt.KeyboardModifier.ShiftModifier)
     assert not any(one.playing for one in scrollers)

@@ -1,4 +1,4 @@
-"""Panes: read-only pictures that a tool shows beside the main image."""
+"""Panes: the read-only pictures that tools made, in a viewport of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from PIL import Image
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QWidget
+from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
@@ -191,6 +192,8 @@ class PaneView(QWidget):
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
     def _take(self, read: tuple[Levels, str]) -> None:
+        if not isValid(self):
+            return  # closed meanwhile
         levels, model = read
         self.ready = True
         if model:
@@ -203,13 +206,15 @@ class PaneView(QWidget):
         self.view.setAccessibleDescription(synthetic_band.text(model))
 
     def _fail(self, error: SightlineError) -> None:
+        if not isValid(self):
+            return
         self.ready = True
         self.note.setText(error.text)
         self.note.show()
 
 
 class PaneArea(QTabWidget):
-    """Tabs with the pictures that tools show beside the image; hidden while there are none."""
+    """Tabs with the pictures that tools made, as the page of a viewport."""
 
     def __init__(self, panes: Panes, background: Background) -> None:
         super().__init__()
@@ -218,7 +223,7 @@ class PaneArea(QTabWidget):
         self.setDocumentMode(True)
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
-        self.setMinimumWidth(200)
+        self.hide()
         panes.changed.connect(self.refresh)
         self.refresh()
 
@@ -248,4 +253,4 @@ class PaneArea(QTabWidget):
                 # A tab's "&" would be taken for a mnemonic.
                 name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
                 self.setCurrentIndex(self.addTab(view, name))
-        self.setVisible(bool(wanted))
+                self.setFocusProxy(view.view)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
+from app.views.canvas.pane import PaneArea
 from app.views.documents.document_pages import DRAWN
 from app.views.theme import THEME
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
@@ -42,13 +43,13 @@ class ScreenArea(QWidget):
     ) -> None:
         super().__init__()
         self._layout = layout
-        self.screen = screen
+        self._shown = screen
         self._frames = frames
 
     def place(self) -> None:
         """Take the frames of the screen's viewports and place them; hide those not to be seen."""
-        visible = self.screen.visible
-        for viewport in self.screen.viewports:
+        visible = self._shown.visible
+        for viewport in self._shown.viewports:
             frame = self._frames[viewport]
             if frame.parentWidget() is not self:
                 frame.setParent(self)
@@ -57,7 +58,7 @@ class ScreenArea(QWidget):
         self._place()
 
     def _place(self) -> None:
-        screen = self.screen
+        screen = self._shown
         if len(screen.visible) == 1:
             margin = GAP if len(self._layout.viewports) > 1 else 0
             whole = self.rect().adjusted(margin, margin, -margin, -margin)
@@ -75,7 +76,7 @@ class ScreenArea(QWidget):
         return QRect(QPoint(left, top), QSize(max(1, right - left), max(1, bottom - top)))
 
     def minimumSizeHint(self) -> QSize:
-        screen = self.screen
+        screen = self._shown
         if len(screen.viewports) == 1:
             return self._frames[screen.viewports[0]].minimumSizeHint()
         width = max(LEAST / max(slot.width, 1 / LARGEST) for slot in screen.slots)
@@ -90,7 +91,7 @@ class ScreenArea(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(THEME.window))
         active = self._layout.active
-        if len(self._layout.viewports) > 1 and active in self.screen.viewports:
+        if len(self._layout.viewports) > 1 and active in self._shown.viewports:
             frame = self._frames[active].geometry()
             around = frame.adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
             painter.fillRect(around, QColor(THEME.accent))
@@ -128,6 +129,9 @@ class ViewportArea(ScreenArea):
         self.first_of = first_of
         self.detail = Detail.ALL
         self._areas: list[ScreenArea] = [self]
+        self.panes = PaneArea(services.workspace.panes, services.background)
+        self.panes.setParent(self)
+        services.workspace.panes.changed.connect(self._show_pictures)
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
         application = QApplication.instance()
@@ -160,7 +164,7 @@ class ViewportArea(ScreenArea):
     @property
     def busy(self) -> bool:
         """Whether any viewport is still unfinished."""
-        return any(frame.busy for frame in self.frames)
+        return self.panes.busy or any(frame.busy for frame in self.frames)
 
     def close_models(self) -> None:
         """Stop what runs in the background for the viewports."""
@@ -242,9 +246,23 @@ class ViewportArea(ScreenArea):
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
             frame.bar.appear(False)
+        pictures = layout.pictures
+        for viewport, frame in self._every.items():
+            if viewport is not pictures:
+                frame.hold(None)
+        if pictures is not None:
+            self._every[pictures].hold(self.panes)
         for area in self._areas:
             area.place()
         self._activated()
+
+    def _show_pictures(self) -> None:
+        """Open a viewport for the pictures that tools made, or close it if there are none."""
+        if self._services.workspace.panes.all:
+            frame = self.active
+            self._layout.show_pictures("right" if frame.width() >= frame.height() else "bottom")
+        else:
+            self._layout.hide_pictures()
 
     # The active viewport
 
@@ -260,7 +278,7 @@ class ViewportArea(ScreenArea):
         here = focus is not None and any(area.isAncestorOf(focus) for area in self._areas)
         if focus is not None and here and not self.active.isAncestorOf(focus):
             self.active.window().activateWindow()  # it may be in the other window
-            self.active.documents.focus_page()
+            self.active.focus_page()
         for area in self._areas:
             area.update()
         for signal in (self.picture_changed, self.status_changed, self.playing_changed):
