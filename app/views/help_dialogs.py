@@ -19,6 +19,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = tuple(
     (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()
 )
 _HELP_WIDTH = 1000  # px: each gesture on one line
+_HELP_HEIGHT = 640  # px, as the smallest screens have; what is more is scrolled
 
 
 def about(parent: QWidget) -> QDialog:
@@ -72,7 +73,8 @@ def shortcuts(parent: QWidget) -> QDialog:
     margins = layout.contentsMargins()
     width = _HELP_WIDTH - margins.left() - margins.right() - SPACE.l  # and a scroll bar
     around = layout.minimumSize().height() - area.minimumSizeHint().height()
-    wanted = QSize(_HELP_WIDTH, beside.totalHeightForWidth(width) + around)
+    height = min(beside.totalHeightForWidth(width) + around, _HELP_HEIGHT)
+    wanted = QSize(_HELP_WIDTH, height)
     room = dialog.screen().availableGeometry().size() - QSize(40, 60)
     dialog.resize(wanted.boundedTo(room))
     return dialog
