@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 REPO = Path(__file__).resolve().parents[1]
 FOLDER = REPO / "resources" / "translations"
@@ -31,23 +31,35 @@ TABLES = {
     "window.toml": ("gestures", "key_figures", "model_states"),
     "language_models.toml": ("providers",),
     "audit.toml": ("actions",),
+    "dicom.toml": ("ct_presets",),
 }
 """Tables in `resources/tables` whose texts the window shows: all their values, and names that are
 no identifiers."""
+
+CONSTANTS = {
+    "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
+    "app/imaging/openable.py": ("CONTAINERS", "PATTERNS"),
+    "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
+    "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
+    "app/imaging/types.py": ("Plane", "SpacingSource"),
+}
+"""Constants, enumerations and functions of lower rooms whose texts the window shows."""
 
 ERRORS = ("SightlineError", "UsageError", "FileProblem", "WorkerDied")
 """Classes of lower rooms whose texts the window shows; those without values are translated."""
 
 SHOWING = frozenset(
-    """
-    Action Choice ElidedLabel EmptyState NameField PanelTitle QAction QCheckBox QDockWidget QLabel
-    QMenu QPushButton QRadioButton QToolButton _action _page addAction addItem addMenu
-    add_heading add_note add_row add_section add_text_button confirm counted label make_action
-    plain_tip push_button setAccessibleDescription setAccessibleName setHeaderLabels setIconText
-    setPlaceholderText setPrefix setSpecialValueText setStatusTip setSuffix setText setTitle
-    setToolTip setWindowTitle set_plain set_progress set_text show_notice tool_button wrapped_label
-    add _fail _show_text _say _button
-    """.split()
+    (
+        *("Action", "Choice", "ElidedLabel", "EmptyState", "NameField", "PanelTitle", "QAction"),
+        *("QCheckBox", "QDockWidget", "QLabel", "QMenu", "QPushButton", "QToolButton", "_action"),
+        *("_button", "_fail", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
+        *("addMenu", "add_heading", "add_note", "add_row", "add_section", "add_text_button"),
+        *("confirm", "counted", "label", "make_action", "plain_tip", "push_button"),
+        *("setAccessibleDescription", "setAccessibleName", "setHeaderLabels", "setIconText"),
+        *("setPlaceholderText", "setPrefix", "setSpecialValueText", "setStatusTip", "setSuffix"),
+        *("setText", "setTitle", "setToolTip", "setWindowTitle", "set_plain", "set_progress"),
+        *("set_text", "show_notice", "tool_button", "wrapped_label"),
+    )
 )
 """Functions whose text arguments are read by users, for the count of texts without `tr`."""
 
@@ -89,11 +101,14 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
                 name == "tr" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
             ):
                 raise ValueError(f"{place}:{call.lineno}: a text to translate must be a literal")
-            elif name in ERRORS:
+            elif name in ERRORS and not place.startswith("app/headless/"):
                 remedies = [_constant(word.value) for word in call.keywords if word.arg == "remedy"]
                 for text in (*texts[:1], *remedies):
                     if text:
                         add(text, place)
+    for file, wanted in CONSTANTS.items():
+        for text in _constants(repo / file, wanted):
+            add(text, file)
     for file, names in TABLES.items():
         tables = tomllib.loads((repo / "resources" / "tables" / file).read_text("utf-8"))
         for name in names:
@@ -118,6 +133,37 @@ def _constant(node: ast.AST) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _constants(path: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the texts in the named definitions of a file; of a dictionary of texts the values."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        name = targets[0].id if targets and isinstance(targets[0], ast.Name) else ""
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            name = node.name
+        if name in names:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                parts = node.body[1:]  # without the docstring
+            else:
+                parts = list(ast.iter_child_nodes(node))
+            for part in parts:
+                yield from _texts_below(part)
+
+
+def _texts_below(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Dict):
+        keyed = any(_constant(value) is None for value in node.values)
+        for one in node.keys if keyed else node.values:
+            yield from _texts_below(one) if one is not None else ()
+        return
+    text = _constant(node)
+    if text is not None and _is_text(text) and not re.fullmatch(r"[A-Z][a-z]+[A-Z]\w+", text):
+        yield text
+    for below in ast.iter_child_nodes(node):
+        yield from _texts_below(below)
+
+
 def _table_texts(value: object) -> Iterator[str]:
     """Yield the texts of a TOML value, and names of entries that are no identifiers."""
     if isinstance(value, str):
@@ -125,7 +171,8 @@ def _table_texts(value: object) -> Iterator[str]:
             yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _table_texts(item)
+            if not (isinstance(item, str) and re.fullmatch(r"[a-z-]+", item)):  # a tone, an icon
+                yield from _table_texts(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not re.fullmatch(r"[a-z0-9_.-]+", key):
@@ -178,7 +225,7 @@ class Entry:
 def read_ts(path: Path) -> dict[str, Entry]:
     """Return the translations in a file of Qt Linguist by their source."""
     found: dict[str, Entry] = {}
-    for message in ElementTree.parse(path).iter("message"):
+    for message in ET.parse(path).iter("message"):
         target = message.find("translation")
         if target is None:
             continue
@@ -192,28 +239,28 @@ def write_ts(
     path: Path, language: str, texts: dict[str, Text], translations: dict[str, Entry]
 ) -> None:
     """Write a file of Qt Linguist, with the texts in alphabetical order."""
-    root = ElementTree.Element("TS", version="2.1", language=language, sourcelanguage="en")
-    context = ElementTree.SubElement(root, "context")
-    ElementTree.SubElement(context, "name").text = CONTEXT
+    root = ET.Element("TS", version="2.1", language=language, sourcelanguage="en")
+    context = ET.SubElement(root, "context")
+    ET.SubElement(context, "name").text = CONTEXT
     for source, text in sorted(texts.items(), key=lambda item: (item[0].casefold(), item[0])):
-        message = ElementTree.SubElement(context, "message")
+        message = ET.SubElement(context, "message")
         for file in sorted(text.files):
-            ElementTree.SubElement(message, "location", filename=f"../../{file}")
-        ElementTree.SubElement(message, "source").text = source
-        target = ElementTree.Element("translation")
+            ET.SubElement(message, "location", filename=f"../../{file}")
+        ET.SubElement(message, "source").text = source
+        target = ET.Element("translation")
         entry = translations.get(source, Entry([""], finished=False))
         if text.one:
             message.set("numerus", "yes")
-            ElementTree.SubElement(message, "extracomment").text = f"Singular: {text.one}"
+            ET.SubElement(message, "extracomment").text = f"Singular: {text.one}"
             for form in (entry.forms * 2)[:2] if len(entry.forms) < 2 else entry.forms:
-                ElementTree.SubElement(target, "numerusform").text = form
+                ET.SubElement(target, "numerusform").text = form
         else:
             target.text = entry.forms[0]
         if not entry.finished or not all(entry.forms):
             target.set("type", "unfinished")
         message.append(target)
-    ElementTree.indent(root, " " * 4)
-    body = ElementTree.tostring(root, encoding="unicode")
+    ET.indent(root, " " * 4)
+    body = ET.tostring(root, encoding="unicode")
     path.write_text(
         f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{body}\n', "utf-8", newline="\n"
     )

@@ -9,8 +9,8 @@ Every text that a user reads is a plain literal inside one of three functions, w
 
 A literal in a table of a module is marked by `translatable`, since modules are imported before the
 language is known, and translated where it is shown: `tr(text)`. Never an f-string, a sum or a
-changed text (`.lower()`) inside `tr`. Identifiers, log texts and texts from files are not translated.
-Numbers keep their decimal point, as in DICOM and in reports. See docs/translation.md.
+changed text (`.lower()`) inside `tr`. Identifiers, log texts and texts of files are not translated;
+numbers keep their decimal point, as in DICOM and in reports. See docs/translation.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _loaded: list[QTranslator] = []
 
 def tr(text: str) -> str:
     """Return a text in the language of the window; one without a translation is unchanged."""
-    return QCoreApplication.translate(CONTEXT, text) if _loaded else text
+    return QCoreApplication.translate(CONTEXT, text) if _loaded and text else text
 
 
 def tr_n(one: str, many: str, count: int) -> str:
