@@ -65,6 +65,7 @@ from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.theme import SPACE, THEME, restyle
+from app.views.translation import LanguageSetting, tr
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
@@ -111,6 +112,7 @@ class MainWindow(QMainWindow):
         open_settings: Callable[[], object] | None = None,
         open_audit: Callable[[], object] | None = None,
         open_models: Callable[[], object] | None = None,
+        language: LanguageSetting | None = None,
         layout_file: Path | None = None,
     ) -> None:
         super().__init__()
@@ -122,6 +124,7 @@ class MainWindow(QMainWindow):
         self.open_settings = open_settings
         self.open_audit = open_audit
         self.open_models = open_models
+        self.language = language
         self._closed = self._may_quit = False
         self._hidden_panels: list[QDockWidget] = []
         self.second: SecondWindow | None = None
@@ -333,6 +336,20 @@ class MainWindow(QMainWindow):
     def find_command(self) -> None:
         """Open the searchable list of all commands."""
         CommandPalette(self).open()
+
+    def choose_language(self, code: str) -> None:
+        """Save the language of the window, which is used from the next start on."""
+        if self.language is None:
+            return
+
+        def saved(done: bool) -> None:
+            if done:
+                text = tr("It is used from the next start of Sightline on.")
+                self.notices.show_notice("info", tr("Language chosen"), text)
+            else:
+                self.notices.show_notice("warning", tr("The settings could not be saved"))
+
+        self.background.submit(partial(self.language.choose, code), saved)
 
     def toggle_full_screen(self) -> None:
         """Fill the screen with the window that is used, or give it back its size."""

@@ -20,6 +20,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.scrolling import Scroller
 from app.views.theme import SPACE
+from app.views.translation import LANGUAGES, SYSTEM, tr
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
 from app.workspace import drawing
@@ -61,6 +62,7 @@ class MainActions:
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
         )
+        self.language_menu = LanguageMenu(window, self._action)
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self.layout_menu.addMenu(self.link_menu)
         self._fill_menu_bar()
@@ -216,6 +218,7 @@ class MainActions:
     def _fill_menu_bar(self) -> None:
         """Fill the menus; None stands for a separator."""
         marks = (self.mark_box, self.mark_point, self.mark_outside)
+        language = (self.language_menu,) if self._window.language is not None else ()
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             "File": (
                 *(self.open_files, self.open_folder, self.recent_menu),
@@ -225,7 +228,7 @@ class MainActions:
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
-                *(None, self.layout_menu),
+                *(None, self.layout_menu, *language),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
@@ -385,6 +388,25 @@ class RecentMenu(QMenu):
         remember.setChecked(recent.kept)
         remember.setToolTip(plain_tip("Paths may name patients. Switched off, they are forgotten."))
         remember.toggled.connect(recent.keep)
+
+
+class LanguageMenu(QMenu):
+    """The menu of the window's languages; each is named in its own."""
+
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__(tr("Language"), window)
+        self._window = window
+        self.choices: dict[str, QAction] = {}
+        for code, name in {SYSTEM: tr("As the computer"), **LANGUAGES}.items():
+            action = make_action(name, partial(window.choose_language, code), checkable=True)
+            self.choices[code] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+
+    def _check(self) -> None:
+        language = self._window.language
+        for code, action in self.choices.items():
+            action.setChecked(language is not None and language.chosen() == code)
 
 
 class PresetMenu(QMenu):

@@ -49,6 +49,7 @@ from app.views.canvas.mouse_gestures import (
 from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
+from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
@@ -135,7 +136,7 @@ class Canvas(ImageView):
         self._wheel = FrameScroll()
         self._keys = key_actions(self, workspace.annotations)
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
-        self.setAccessibleName("Image canvas")
+        self.setAccessibleName(tr("Image canvas"))
         if model.frame is not None:
             self._frame_changed()
 
@@ -317,7 +318,7 @@ class Canvas(ImageView):
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
         if job.frame is self.model.frame:
-            self.error = error.text
+            self.error = wording.error_text(error)
             self._clear()
             self.status_changed.emit()
 

@@ -28,6 +28,7 @@ from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, Drag, drag_of, dragg
 from app.views.canvas.text_overlay import Overlay
 from app.views.layouts import column
 from app.views.theme import SPACE
+from app.views.translation import tr
 from app.views.widgets import ElidedLabel, label, tool_button
 from app.workspace.viewport import Pane, Panes
 
@@ -163,30 +164,32 @@ class PaneView(QWidget):
         self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
         self.view = PictureView()
         if pane.options.get("synthetic"):
-            self._mark(str(pane.options.get("model") or "a model"))
+            self._mark(str(pane.options.get("model") or tr("a model")))
         if pane.instance is not None:
             self.view.overlay.set_corners(Corners(patient_lines(pane.instance)))
             self.view.overlay.set_sides(Sides(*pane.sides))
-        self.view.setAccessibleName(pane.title or "Picture")
+        self.view.setAccessibleName(pane.title or tr("Picture"))
         self.note = label("", "caption", wrap=True)
         self.description = label(wording.one_line(pane.description), "muted", wrap=True)
         self.description.setVisible(bool(pane.description))
         head = QHBoxLayout()
         head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
         head.addWidget(self.title, 1)
-        head.addWidget(tool_button("maximize", "Fit", self.view.reset, 14))
-        head.addWidget(tool_button("x", "Close this picture", close, 14))
+        head.addWidget(tool_button("maximize", tr("Fit"), self.view.reset, 14))
+        head.addWidget(tool_button("x", tr("Close this picture"), close, 14))
         foot = column(
             self.description,
             self.note,
-            label(f"{wording.NOT_FOR_DIAGNOSIS} · {pane.tool}", "warning", wrap=True),
+            label(f"{tr(wording.NOT_FOR_DIAGNOSIS)} · {pane.tool}", "warning", wrap=True),
             spacing=2,
             margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.m),
         )
         column(head, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
         self.note.setText(
-            "" if colormaps.is_known(cmap) else f"Unknown colour map {cmap}: shown in grey"
+            ""
+            if colormaps.is_known(cmap)
+            else tr("Unknown colour map {cmap}: shown in grey").format(cmap=cmap)
         )
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
@@ -209,7 +212,7 @@ class PaneView(QWidget):
         if not isValid(self):
             return
         self.ready = True
-        self.note.setText(error.text)
+        self.note.setText(wording.error_text(error))
         self.note.show()
 
 

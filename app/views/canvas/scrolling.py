@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlid
 
 from app.imaging.studies.instance_lists import frame_ends
 from app.imaging.types import Content, Instance, Series
+from app.views.translation import tr
 from app.views.widgets import plain_tip
 from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
@@ -276,8 +277,8 @@ class Scrubber(QScrollBar):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Position in the series")
-        self.setToolTip(plain_tip("Drag to scroll through the series"))
+        self.setAccessibleName(tr("Position in the series"))
+        self.setToolTip(plain_tip(tr("Drag to scroll through the series")))
         self.valueChanged.connect(scroller.to)
         # With the picture, so that both are painted at once; a slow one is not waited for.
         self._soon = QTimer(self, singleShot=True, interval=PICTURE_MS)
