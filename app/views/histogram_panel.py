@@ -20,6 +20,7 @@ from app.imaging.pixels.windows import (
 from app.imaging.types import Frame, VoiFunction, Window
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, TYPE, color, ui_font
+from app.views.translation import tr, translatable
 from app.views.widgets import label
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 _LEAST_SHARE = 1e-4  # width of a window of fractional values, as a share of all values
 _FAR = 1e12
-_NO_WINDOW = "This image has colours of its own, and no window"
-_NO_IMAGE = "No image is shown"
+_NO_WINDOW = translatable("This image has colours of its own, and no window")
+_NO_IMAGE = translatable("No image is shown")
 
 
 class HistogramPanel(QDialog):
@@ -40,7 +41,7 @@ class HistogramPanel(QDialog):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window, Qt.WindowType.Tool)
-        self.setWindowTitle("Histogram")
+        self.setWindowTitle(tr("Histogram"))
         self.resize(460, 280)
         self._window = window
         self._frame: Frame | None = None  # whose histogram is shown
@@ -52,13 +53,13 @@ class HistogramPanel(QDialog):
         self.plot.setMouseEnabled(False, False)
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
-        self.plot.setAccessibleName("Histogram")
+        self.plot.setAccessibleName(tr("Histogram"))
         for name in ("left", "bottom"):
             axis = self.plot.getAxis(name)
             axis.setPen(THEME.border)
             axis.setTextPen(THEME.text_muted)
             axis.setStyle(tickFont=ui_font(TYPE.caption))
-        self.plot.getAxis("left").setLabel("Pixels (log scale)")
+        self.plot.getAxis("left").setLabel(tr("Pixels (log scale)"))
         self.plot.getAxis("left").setStyle(showValues=False)
         self._curve = self.plot.plot(
             pen=pg.mkPen(THEME.text_muted), brush=color(THEME.text_muted, 0.45), fillLevel=0
@@ -73,10 +74,12 @@ class HistogramPanel(QDialog):
         self.limits.sigRegionChanged.connect(self._dragged)
         self._item: Any = self.plot.getPlotItem()
         self._item.addItem(self.limits, ignoreBounds=True)
-        self.low_field = self._field("Lower limit of the window")
-        self.high_field = self._field("Upper limit of the window")
+        self.low_field = self._field(tr("Lower limit of the window"))
+        self.high_field = self._field(tr("Upper limit of the window"))
         self.message = label("", "muted", wrap=True)
-        fields = row(label("Lower limit"), self.low_field, 1, label("Upper limit"), self.high_field)
+        fields = row(
+            label(tr("Lower limit")), self.low_field, 1, label(tr("Upper limit")), self.high_field
+        )
         column(self.message, (self.plot, 1), fields, spacing=SPACE.s, margins=SPACE.m, parent=self)
         window.viewports.picture_changed.connect(self.refresh)
         window.workspace.display_changed.connect(self.refresh)
@@ -108,7 +111,7 @@ class HistogramPanel(QDialog):
             return
         canvas = self._window.canvas
         frame, shown = canvas.frame, canvas.shown_window
-        self.message.setText(_NO_IMAGE if frame is None else _NO_WINDOW if shown is None else "")
+        self.message.setText(tr(_NO_IMAGE if frame is None else _NO_WINDOW))
         self.message.setVisible(shown is None)
         for field in (self.low_field, self.high_field):
             field.setEnabled(shown is not None)
@@ -144,7 +147,7 @@ class HistogramPanel(QDialog):
             self._curve.setData([], [])
             return
         self._curve.setData(histogram.edges, np.log10(histogram.counts + 1.0), stepMode="center")
-        self.plot.getAxis("bottom").setLabel(frame.rescale.units or "Value")
+        self.plot.getAxis("bottom").setLabel(frame.rescale.units or tr("Value"))
         self._item.setYRange(0, float(np.log10(histogram.counts.max() + 1.0)), padding=0.05)
 
     # Limits

@@ -176,22 +176,23 @@ class MainActions:
         def magnify() -> None:
             window.viewports.set_magnifier(not self._canvas.magnifier.on)
 
-        self.histogram = add("Histogram…", histogram, "Shift+W")
-        self.magnify = add("Magnifier (hold its key)", magnify, "Z", "search", checkable=True)
-        self.true_size = add("True size", true_size.show, "T")
-        self.calibrate = add("Calibrate the screen…", true_size.calibrate)
+        self.histogram = add(tr("Histogram…"), histogram, "Shift+W")
+        self.magnify = add(tr("Magnifier (hold its key)"), magnify, "Z", "search", checkable=True)
+        self.true_size = add(tr("True size"), true_size.show, "T")
+        self.calibrate = add(tr("Calibrate the screen…"), true_size.calibrate)
         self.smooth = add(
-            "Smooth enlarged pixels",
+            tr("Smooth enlarged pixels"),
             lambda: settings.set_smooth(not settings.smooth),
             checkable=True,
         )
-        self.smooth.setToolTip(
-            plain_tip(
-                "Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each "
-                "pixel is a square"
-            )
+        tip = tr(
+            "Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel "
+            "is a square"
         )
+        self.smooth.setToolTip(plain_tip(tip))
         self.smooth.setChecked(settings.smooth)
+        self.size_menu = QMenu(tr("Size and detail"), window)
+        _fill(self.size_menu, (self.magnify, self.true_size, self.calibrate, None, self.smooth))
         settings.changed.connect(lambda: self.smooth.setChecked(settings.smooth))
 
     def _make_scroll_actions(self) -> None:
@@ -233,7 +234,7 @@ class MainActions:
         self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
         self.mark_outside = add("Mark a point outside the structure", drawing.OUTSIDE, "Shift+M")
         self.brush = add("Edit a mask with the brush", drawing.BRUSH, "E", "pen-line")
-        self.region = add("Window from a drawn region", drawing.WINDOW_REGION, "W", "scan")
+        self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
@@ -270,8 +271,7 @@ class MainActions:
             ),
             "Image": (
                 *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
-                *(self.plane_menu, self.reset, None),
-                *(self.magnify, self.true_size, self.calibrate, self.smooth, None),
+                *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
                 *(self.ruler, self.angle, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
@@ -485,11 +485,11 @@ class ColormapMenu(QMenu):
     """The menu of colour maps for a grey image."""
 
     def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
-        super().__init__("Colour map", window)
+        super().__init__(tr("Colour map"), window)
         self._window = window
         self.choices: dict[str, QAction] = {}
         for name, title in colormaps.TITLES.items():
-            action = make_action(title, partial(self._choose, name), checkable=True)
+            action = make_action(tr(title), partial(self._choose, name), checkable=True)
             self.choices[name] = action
             self.addAction(action)
         self.aboutToShow.connect(self._check)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QSizePolicy, QWidget
 from app.views.canvas.true_size import refusal, screen_key
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, color
+from app.views.translation import tr
 from app.views.widgets import label, push_button
 from app.workspace.display_settings import PIXEL_MM, DisplaySettings
 
@@ -38,8 +39,8 @@ class MeasuredBar(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.SizeHorCursor)
-        self.setAccessibleName("Bar to be made as wide as a bank card")
-        self.setAccessibleDescription("The left and right arrow keys change its length")
+        self.setAccessibleName(tr("Bar to be made as wide as a bank card"))
+        self.setAccessibleDescription(tr("The left and right arrow keys change its length"))
 
     def sizeHint(self) -> QSize:
         return QSize(640, _HEIGHT)
@@ -77,7 +78,7 @@ class MeasuredBar(QWidget):
             painter.setPen(QPen(color(THEME.accent), 3))
         painter.drawLine(QPointF(bar.right(), bar.top()), QPointF(bar.right(), bar.bottom()))
         painter.setPen(color(THEME.text))
-        painter.drawText(bar, Qt.AlignmentFlag.AlignCenter, "Bank card")
+        painter.drawText(bar, Qt.AlignmentFlag.AlignCenter, tr("Bank card"))
         painter.end()
 
 
@@ -95,7 +96,7 @@ class ScreenCalibration(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Calibrate the screen")
+        self.setWindowTitle(tr("Calibrate the screen"))
         self._settings = settings
         self._done = done
         self.bar = MeasuredBar()
@@ -104,13 +105,13 @@ class ScreenCalibration(QDialog):
         self.measured.setRange(10.0, 1000.0)
         self.measured.setDecimals(2)
         self.measured.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
-        self.measured.setSuffix(" mm")
+        self.measured.setSuffix(tr(" mm"))
         self.measured.setValue(CARD_MM)
-        self.measured.setAccessibleName("Length of the bar in mm")
+        self.measured.setAccessibleName(tr("Length of the bar in mm"))
         self.measured.valueChanged.connect(self._update)
         self.result_text = label("", "caption", wrap=True)
-        self.keep_button = push_button("Use this", self._keep, primary=True)
-        text = (
+        self.keep_button = push_button(tr("Use this"), self._keep, primary=True)
+        text = tr(
             "Hold a bank card against the screen and drag the right end of the bar until it is as "
             "wide as the card (arrow keys move it by one pixel). Or measure the bar with a ruler "
             "and type its length."
@@ -118,9 +119,9 @@ class ScreenCalibration(QDialog):
         column(
             label(text, wrap=True),
             self.bar,
-            row(label("The bar is"), self.measured, label("wide"), 1),
+            row(label(tr("The bar is")), self.measured, label(tr("wide")), 1),
             self.result_text,
-            row(1, push_button("Cancel", self.reject), self.keep_button),
+            row(1, push_button(tr("Cancel"), self.reject), self.keep_button),
             spacing=SPACE.m,
             margins=SPACE.xl,
             parent=self,
@@ -139,8 +140,10 @@ class ScreenCalibration(QDialog):
     def _update(self) -> None:
         pitch = self.pixel_mm
         possible = PIXEL_MM[0] <= pitch <= PIXEL_MM[1]
-        size = f"One pixel of this screen is {pitch:.4f} mm wide."
-        self.result_text.setText(size if possible else f"{size} No screen has such pixels.")
+        text = tr("One pixel of this screen is {size} mm wide.")
+        if not possible:
+            text = tr("One pixel would be {size} mm wide: no screen has such pixels.")
+        self.result_text.setText(text.format(size=f"{pitch:.4f}"))
         self.keep_button.setEnabled(possible)
 
     def _keep(self) -> None:
@@ -162,15 +165,16 @@ class TrueSize:
         if frame is None:
             return
         if reason := refusal(frame.spacing):
-            notices.show_notice("warning", "The true size of this image is not known", reason)
+            notices.show_notice("warning", tr("The true size of this image is not known"), reason)
             return
         screen: QScreen = canvas.screen()
         pixel_mm = self._window.display_settings.pixel_mm(screen_key(screen))
         if pixel_mm is None:
             self.calibrate(then=self.show)
         elif not canvas.show_true_size(pixel_mm, screen_key(screen)):
-            text = "The image would be too small or too large for the screen."
-            notices.show_notice("warning", "This image cannot be shown at its true size", text)
+            title = tr("This image cannot be shown at its true size")
+            text = tr("It would be too small or too large for the screen.")
+            notices.show_notice("warning", title, text)
 
     def calibrate(self, then: Callable[[], object] = lambda: None) -> None:
         """Open the dialog that measures the screen; call `then` once it is measured."""

@@ -91,10 +91,10 @@ def window_text(window: Window | None) -> str:
 
 
 _SOURCES = {
-    AUTO: "automatic",
-    MANUAL: "by hand",
-    REGION: "from a region",
-    FITTED: "fitted to the image",
+    AUTO: translatable("automatic"),
+    MANUAL: translatable("by hand"),
+    REGION: translatable("from a region"),
+    FITTED: translatable("fitted to the image"),
 }
 _FILE_NAME = re.compile(r"File( \d+)?|")
 """Names that `windows.frame_presets` gives to a file's windows without one."""
@@ -107,7 +107,7 @@ def window_source(window: Window, of_file: Sequence[Window]) -> str:
     """
     name = one_line(window.explanation)
     if window.lut >= 0 or name in _SOURCES:
-        return _SOURCES.get(name, "")
+        return tr(_SOURCES.get(name, ""))
     if name == CT_WINDOW.explanation:  # sections have it from the acquired image, as if from a file
         return name
     values = window.center, window.width, window.function
@@ -115,7 +115,7 @@ def window_source(window: Window, of_file: Sequence[Window]) -> str:
         called = one_line(own.explanation)
         unnamed = not called and _FILE_NAME.fullmatch(name)
         if (own.center, own.width, own.function) == values and (called == name or unnamed):
-            return f"file: {called}" if called else "file"
+            return tr("file: {name}").format(name=called) if called else tr("file")
     return name
 
 

@@ -202,11 +202,13 @@ class Misfit:
     """A window of a file that is plainly useless.
 
     Attributes:
-        reason: What is wrong with it, as the end of a sentence.
+        share: Share of the pixels that are shown in few greys; or that lie outside the window.
+        greys: In how many of 256 greys they are shown; 0 where they lie outside.
         better: A window that fits the pixels.
     """
 
-    reason: str
+    share: float
+    greys: int
     better: Window
 
 
@@ -238,15 +240,15 @@ def window_misfit(frame: Frame, modality: str) -> Misfit | None:
     )
     outside = np.count_nonzero((values < low) | (values > high))
     if outside >= MISFIT_SHARE * values.size:
-        return Misfit("leaves nearly all pixels black or white", better)
-    rules = [("nearly all", MISFIT_SHARE, MISFIT_PART)]
-    rules += [(f"{FILM_SHARE:.0%} of the", FILM_SHARE, FILM_PART)] if film else []
-    for name, share, part in rules:
+        return Misfit(MISFIT_SHARE, 0, better)
+    rules = [(MISFIT_SHARE, MISFIT_PART)]
+    rules += [(FILM_SHARE, FILM_PART)] if film else []
+    for share, part in rules:
         tail = (1 - share) / 2 * 100
         first, last = _range([values], (tail, 100 - tail))
         if first >= low and last <= high and first < last < first + part * (high - low):
             count = math.ceil((last - first) / (high - low) * 256)
-            return Misfit(f"shows {name} pixels in {count} of 256 greys", better)
+            return Misfit(share, count, better)
     return None
 
 

@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 
 from app.paths import shipped_table
+from app.views.translation import translatable
 
 _STOPS: dict[str, list[list[float]]] = shipped_table("colors", "pyqtgraph_maps")
 """Maps that pyqtgraph offers only with matplotlib: (position 0..1, red, green, blue)."""
@@ -17,13 +18,13 @@ _DICOM: dict[str, list[list[float]]] = shipped_table("colors", "dicom_palettes")
 """Well-known colour palettes of DICOM: (index 0..255, red, green, blue), linear in between."""
 
 TITLES = {
-    "": "Grey",
-    "hot iron": "Hot iron",
-    "pet": "PET",
-    "hot metal blue": "Hot metal blue",
-    "pet 20 step": "PET 20 step",
-    "turbo": "Rainbow",
-    "viridis": "Viridis",
+    "": translatable("Grey"),
+    "hot iron": translatable("Hot iron"),
+    "pet": translatable("PET"),
+    "hot metal blue": translatable("Hot metal blue"),
+    "pet 20 step": translatable("PET 20 step"),
+    "turbo": translatable("Rainbow"),
+    "viridis": translatable("Viridis"),
 }
 """Colour maps that are offered for grey images, with their names in the menu."""
 

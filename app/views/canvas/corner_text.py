@@ -14,6 +14,7 @@ from app.imaging.types import Content, Frame, Instance, Orientation, Series, Win
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.orientation import UPRIGHT
+from app.views.translation import tr
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -310,11 +311,13 @@ def _cine_text(shown: Shown) -> str:
 
 
 def _zoom_text(zoom: float, true_size: bool) -> str:
-    return f"Zoom {zoom * 100:.0f}%" + ("  (true size)" if true_size else "")
+    text = tr("Zoom {percent}%  (true size)") if true_size else tr("Zoom {percent}%")
+    return text.format(percent=f"{zoom * 100:.0f}")
 
 
 def _colours(name: str) -> str:
-    return f"Colour map: {colormaps.TITLES.get(name, name)}" if name else ""
+    title = tr(colormaps.TITLES.get(name, name))
+    return tr("Colour map: {name}").format(name=title) if name else ""
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from PySide6.QtGui import QScreen
 
 from app.imaging.types import Spacing, SpacingSource
+from app.views.translation import tr, translatable
 
 TRUE = (SpacingSource.PATIENT, SpacingSource.CALIBRATED, SpacingSource.REGION)
 """Sources of a spacing that holds in the object itself."""
 
 _REFUSALS = {
-    SpacingSource.NONE: "The file gives no pixel spacing, so the size of the object is unknown.",
-    SpacingSource.DETECTOR: "The file gives the spacing at the detector only. The object is "
-    "smaller than its shadow there, by an unknown factor.",
-    SpacingSource.STANDARD: "The image was warped into a standard space: its mm are not the "
-    "patient's.",
-    SpacingSource.SPECIMEN: "The image is of a microscope: at true size it would be too small to "
-    "see.",
+    SpacingSource.NONE: translatable(
+        "The file gives no pixel spacing, so the size of the object is unknown."
+    ),
+    SpacingSource.DETECTOR: translatable(
+        "The file gives the spacing at the detector only. The object is smaller than its shadow "
+        "there, by an unknown factor."
+    ),
+    SpacingSource.STANDARD: translatable(
+        "The image was warped into a standard space: its mm are not the patient's."
+    ),
+    SpacingSource.SPECIMEN: translatable(
+        "The image is of a microscope: at true size it would be too small to see."
+    ),
 }
 
 
@@ -24,7 +31,7 @@ def refusal(spacing: Spacing) -> str:
     """Return why an image cannot be shown at its true size; "" if it can."""
     if spacing.known and spacing.source in TRUE:
         return ""
-    return _REFUSALS.get(spacing.source, _REFUSALS[SpacingSource.NONE])
+    return tr(_REFUSALS.get(spacing.source, _REFUSALS[SpacingSource.NONE]))
 
 
 def true_zoom(spacing: Spacing, pixel_mm: float) -> float | None:

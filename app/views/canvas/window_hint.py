@@ -15,6 +15,7 @@ from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.layouts import row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 from app.views.widgets import IconLabel, label, push_button, tool_button
 from app.workspace.viewport import REFORMAT
 from app.workspace.workspace import ScaleKey, Workspace
@@ -52,8 +53,8 @@ class WindowHint(QFrame):
         self.setProperty("tone", "warning")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.text = label("", "caption", wrap=True)
-        self.button = push_button("Use a fitting window", self._use)
-        self.close_button = tool_button("x", "Keep the window of the file", self._dismiss, 14)
+        self.button = push_button(tr("Use a fitting window"), self._use)
+        self.close_button = tool_button("x", tr("Keep the window of the file"), self._dismiss, 14)
         for one in (self.button, self.close_button):
             one.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keys to the image
         margins = (SPACE.s, SPACE.xs, SPACE.xs, SPACE.xs)
@@ -97,8 +98,13 @@ class WindowHint(QFrame):
         if misfit is None or picture is None:
             return
         self._key = key
-        window = wording.window_text(picture.window)
-        self.text.setText(f"The file's window {window} {misfit.reason}.")
+        window, share = wording.window_text(picture.window), round(misfit.share * 100)
+        text = tr("The file's window ({window}) leaves {share}% of the pixels black or white.")
+        if misfit.greys:
+            text = tr(
+                "The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys."
+            )
+        self.text.setText(text.format(window=window, share=share, greys=misfit.greys))
         self._place()
         self.show()
         self.raise_()
