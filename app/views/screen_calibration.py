@@ -43,7 +43,7 @@ class MeasuredBar(QWidget):
         self.setAccessibleDescription(tr("The left and right arrow keys change its length"))
 
     def sizeHint(self) -> QSize:
-        return QSize(640, _HEIGHT)
+        return QSize(760, _HEIGHT)
 
     def set_length(self, length: float) -> None:
         """Set the length in px, within the widget."""
@@ -178,4 +178,5 @@ class TrueSize:
 
     def calibrate(self, then: Callable[[], object] = lambda: None) -> None:
         """Open the dialog that measures the screen; call `then` once it is measured."""
-        ScreenCalibration(self._window, self._window.display_settings, then).open()
+        window = self._window.canvas.window()  # the dialog measures the screen that it is on
+        ScreenCalibration(window, self._window.display_settings, then).open()

@@ -35,6 +35,7 @@ from app.workspace.display_settings import DisplaySettings
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.hands import click
+from tests.gui.heartbeat import Heartbeat
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
@@ -397,6 +398,25 @@ def test_the_histogram_follows_windows_set_elsewhere_and_other_images(
     assert panel.message.isVisible()
     assert not panel.limits.isVisible()
     assert not panel.low_field.isEnabled()
+
+
+def test_a_large_frame_is_counted_and_dragged_without_a_stall(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, gui_heartbeat: Heartbeat
+):
+    stored = np.random.default_rng(1).integers(0, 65536, (2048, 2048)).astype(np.uint16)
+    show(window, decoder, wait_until, stored=stored)
+    panel = panel_of(window, wait_until)
+    stalls: list[float] = []
+    for uid in ("1.2", "1.3", "1.4"):  # other programs on the machine can only lengthen a stall
+        decoder.frames[(uid, 0)] = frame(uid, stored=stored)
+        before = panel.histogram
+        gui_heartbeat.restart()
+        window.workspace.viewport.show(instance(uid))
+        wait_until(lambda before=before: panel.histogram is not before and not window.busy)
+        drag_in(panel, panel.high_field.value(), 800)
+        wait_until(lambda: not window.busy)
+        stalls.append(gui_heartbeat.longest_ms)
+    assert min(stalls) < 50
 
 
 # Colour maps

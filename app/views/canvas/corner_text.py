@@ -14,7 +14,7 @@ from app.imaging.types import Content, Frame, Instance, Orientation, Series, Win
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.orientation import UPRIGHT
-from app.views.translation import tr
+from app.views.translation import tr, translatable
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -139,16 +139,18 @@ def compact(corners: Corners) -> Corners:
     """
     count = len(corners.series_warning)
     warnings = f"{count} warning{'s' if count > 1 else ''}" if count else ""
+    zoom = tr(_ZOOM).partition("{")[0]
     where = [text for text in corners.top_right if text.startswith(_PLACES)]
     return replace(
         corners,
         top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
         top_right=tuple(where) or corners.top_right[:1],
-        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith("Zoom ")),
+        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith(zoom)),
         series_warning=_kept(warnings),
     )
 
 
+_ZOOM = translatable("Zoom {percent}%")
 _PLACES = ("Image ", "Frame ", "Section ", "Slice ", "Page ", "Plot ")
 _NAMES = (
     *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
@@ -311,8 +313,8 @@ def _cine_text(shown: Shown) -> str:
 
 
 def _zoom_text(zoom: float, true_size: bool) -> str:
-    text = tr("Zoom {percent}%  (true size)") if true_size else tr("Zoom {percent}%")
-    return text.format(percent=f"{zoom * 100:.0f}")
+    text = tr(_ZOOM).format(percent=f"{zoom * 100:.0f}")
+    return f"{text}  ({tr('true size')})" if true_size else text
 
 
 def _colours(name: str) -> str:
