@@ -461,13 +461,21 @@ def test_a_colour_map_colours_the_greys_and_reset_ends_it(scene: Scene, changes:
     expected[:, :10] = 128  # what the shutter hides has no value
     np.testing.assert_array_equal(colours_of(scene), expected)
     assert "Colour map: Hot iron" in bottom_left(scene)
+    bar = scene.canvas.color_bar
+    assert bar.isVisible()
+    assert (bar.scale.bottom, bar.scale.top) == ("0 HU", "999 HU")
+    picture = to_array(bar.grab().toImage())
+    assert picture[3, 6].min() > 240  # white hot at the top
+    assert picture[-4, 6].max() < 20
     scene.key(KEY.Key_I)
+    assert (bar.scale.bottom, bar.scale.top) == ("999 HU", "0 HU")
     inverted = rendered(scene, True)
     got = colours_of(scene)[:, 10:]
     np.testing.assert_array_equal(got, colormaps.table("hot iron")[inverted][:, 10:])
     scene.key(KEY.Key_R)
     np.testing.assert_array_equal(scene.canvas.layer.patches[-1].pixels.astype(np.uint8), greys)
     assert "Colour map" not in bottom_left(scene)
+    assert not bar.isVisible()
 
 
 def test_the_menu_colours_one_series_which_remembers_it(

@@ -32,6 +32,7 @@ from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.color_bar import ColorBar, color_scale
 from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
 from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
@@ -143,6 +144,7 @@ class Canvas(ImageView):
         self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
         self._span = 1.0  # useful range of the image whose window is dragged
         self._wheel = FrameScroll()
+        self.color_bar = ColorBar(self)
         self.magnifier = Magnifier(self)
         self._keys = key_actions(self, workspace.annotations)
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
@@ -438,6 +440,16 @@ class Canvas(ImageView):
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
+        self._show_color_bar()
+
+    def _show_color_bar(self) -> None:
+        """Show the scale of the colour map beside the image, or none."""
+        name, window, frame = self.model.display.colormap, self.shown_window, self.frame
+        scale = None
+        if name and window is not None and frame is not None and can_colour(frame):
+            scale = color_scale(name, frame, window, inverted=self.model.display.invert)
+        if scale is not None or not self.color_bar.isHidden():
+            self.color_bar.show_scale(scale, self)
 
     def _corners(self) -> Corners:
         picture = self.picture
