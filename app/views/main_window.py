@@ -74,6 +74,7 @@ from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing
+from app.workspace.display_settings import DisplaySettings
 from app.workspace.recent import RecentOpenings, opening_text
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.workspace import Workspace
@@ -145,6 +146,9 @@ class MainWindow(QMainWindow):
             self.setGeometry(frame)
         in_memory = offscreen and layout_file is None
         self.recent = RecentOpenings(None if in_memory else paths.config_dir() / "recent.json")
+        self.display_settings = DisplaySettings(
+            None if in_memory else paths.config_dir() / "display.json"
+        )
         self._make_center(decoder)
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
@@ -204,6 +208,7 @@ class MainWindow(QMainWindow):
                     (opening_text(one), partial(self.open_paths, one))
                     for one in self.recent.all()[:_RECENT_SHOWN]
                 ),
+                self.display_settings,
             )
         )
         self.links = ViewportLinks(self.viewports, self.workspace)
