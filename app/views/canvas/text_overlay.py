@@ -216,6 +216,7 @@ def _line_picture(text: str, tint: str, scale: float) -> QPixmap:
     return picture
 
 
+@cache
 def preload_glyphs() -> None:
     """Draw the common glyphs once off screen, so that the first paint is 10 ms faster."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
