@@ -201,7 +201,9 @@ class Placeholder(QWidget):
                 label(tr("This image cannot be shown"), "title"),
                 self.error_text,
             ),
-            lambda: _page(label(tr("Drag a series here from the list of studies"), "muted", wrap=True)),
+            lambda: _page(
+                label(tr("Drag a series here from the list of studies"), "muted", wrap=True)
+            ),
         )
         canvas.installEventFilter(self)
         canvas.status_changed.connect(self.refresh)
