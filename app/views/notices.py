@@ -274,7 +274,7 @@ def _begin_page(mark: QWidget, actions: list[Action], recent: Sequence[Action]) 
     hint = tr(
         "Drop {openable} files, or {containers} of them, anywhere on this "
         "window. Images stay on this computer."
-    ).format(openable=OPENABLE, containers=tr(CONTAINERS))
+    ).format(openable=tr(OPENABLE), containers=tr(CONTAINERS))
     again = [push_button(text, run, icon_name="history") for text, run in recent]
     title = [label(tr("Open again"), "section")] if again else []
     return _page(

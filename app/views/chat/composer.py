@@ -198,9 +198,9 @@ class Composer(QFrame):
 
     def _make_stop_menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addAction(f"{tr('Stop now')}\tEsc", self.stop_wanted.emit)
+        menu.addAction(tr("Stop now") + "\tEsc", self.stop_wanted.emit)
         self._stop_after = menu.addAction(
-            f"{tr('Stop after this tool')}\tShift+Esc", self.stop_after_wanted.emit
+            tr("Stop after this tool") + "\tShift+Esc", self.stop_after_wanted.emit
         )
         return menu
 

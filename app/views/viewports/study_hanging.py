@@ -105,7 +105,7 @@ class StudyHanging(QObject):
         why = f" ({arrangement.why})" if arrangement.why else ""
         self._notices.show_notice(
             "info",
-            arrangement.protocol.title,
+            tr(arrangement.protocol.title),
             tr("{own}{why}. Ctrl+Z shows the study as before.").format(own=own, why=why),
             action=(tr("Undo"), partial(self._undo, self._workspace.commands.undo_label)),
         )
