@@ -128,9 +128,11 @@ class WindowHint(QFrame):
 
     def _place(self) -> None:
         room = self._canvas.rect()
-        self.text.setVisible(room.width() >= NARROW)
+        wide = room.width() >= NARROW
+        self.text.setVisible(wide)
+        self.button.setText(tr("Use a fitting window") if wide else tr("Better window"))
         width = min(WIDTH, room.width() - 2 * SPACE.s)
-        if room.width() < NARROW:
+        if not wide:
             width = min(width, self.minimumSizeHint().width())
         height = max(self.heightForWidth(width), self.minimumSizeHint().height())
         left = (room.width() - width) // 2
