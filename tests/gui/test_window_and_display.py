@@ -569,6 +569,14 @@ def test_the_magnifier_of_the_menu_stays_in_every_viewport_until_escape(
     QTest.keyClick(window.canvas, KEY.Key_Escape)
     assert not any(one.canvas.magnifier.on for one in window.viewports.frames)
     assert not window.actions_.magnify.isChecked()
+    window.actions_.magnify.setShortcut("Ctrl+Y")  # as a user may have changed it
+    move(view, view.rect().center(), Qt.MouseButton.NoButton)
+    QTest.keyPress(window.canvas, KEY.Key_Z)
+    assert not glass.isVisible()
+    QTest.keyPress(window.canvas, KEY.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    assert glass.isVisible()
+    QTest.keyRelease(window.canvas, KEY.Key_Y)
+    assert not glass.isVisible()
 
 
 # True size and interpolation

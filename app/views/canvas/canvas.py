@@ -686,7 +686,7 @@ class Canvas(ImageView):
 
     def event(self, ev: QEvent) -> bool:
         """Take the magnifier's key before the menu's action, which would not see its release."""
-        if ev.type() == QEvent.Type.ShortcutOverride and _holds_magnifier(ev):
+        if ev.type() == QEvent.Type.ShortcutOverride and self.magnifier.is_key(ev):
             ev.accept()
             return True
         return super().event(ev)
@@ -697,7 +697,7 @@ class Canvas(ImageView):
                 self._space = True
                 self._show_cursor(Qt.CursorShape.OpenHandCursor)
             return
-        if _holds_magnifier(ev):
+        if self.magnifier.is_key(ev):
             if not ev.isAutoRepeat():
                 self.magnifier.hold(self._cursor)
             return
@@ -714,7 +714,7 @@ class Canvas(ImageView):
             self._show_cursor(None)
         if ev.key() == Qt.Key.Key_Shift:
             self._point_at(None)
-        if ev.key() == Qt.Key.Key_Z and not ev.isAutoRepeat():
+        if not ev.isAutoRepeat() and self.magnifier.is_key(ev, released=True):
             self.magnifier.release()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -797,12 +797,6 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,
     }
-
-
-def _holds_magnifier(ev: QEvent) -> bool:
-    """Return whether a key event is of Z alone."""
-    plain = Qt.KeyboardModifier.NoModifier
-    return isinstance(ev, QKeyEvent) and ev.key() == Qt.Key.Key_Z and ev.modifiers() == plain
 
 
 def _kind(instance: Instance | None) -> str:
