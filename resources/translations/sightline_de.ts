@@ -1107,6 +1107,11 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>Better window</source>
+            <translation>Besseres Fenster</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Bone</source>
             <translation>Knochen</translation>
@@ -2399,6 +2404,11 @@
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Hanging protocol</source>
+            <translation>Hängeprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>hanging protocol</source>
             <translation>Hängeprotokoll</translation>
         </message>
         <message>
