@@ -369,6 +369,7 @@ def test_the_histogram_counts_the_shown_frame_and_its_limits_set_the_window(
     after = limits_of(window)
     assert after == pytest.approx((low, 1500), abs=12)  # a pixel of the plot is some HU
     assert panel.high_field.value() == pytest.approx(after[1], abs=0.01)
+    assert panel.high_field.lineEdit().width() > 60  # the number is to be read
     drag_in(panel, 700, 900)
     moved = limits_of(window)
     assert moved[0] - after[0] == pytest.approx(200, abs=15)
