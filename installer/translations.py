@@ -42,6 +42,8 @@ CONSTANTS = {
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
     "app/imaging/types.py": ("Plane", "SpacingSource"),
+    "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),
+    "app/tools/chest/image_suitability.py": ("_TITLE", "_REMEDY"),
 }
 """Constants, enumerations and functions of lower rooms whose texts the window shows."""
 
@@ -52,6 +54,46 @@ ERRORS = (
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
 REMARKS = {
+    "app/agent/policy/approvals.py": ("Allow {0}?",),
+    "app/agent/privacy/consents.py": (
+        "The connection is not encrypted (http, not https): whoever is on the network between this "
+        "computer and {0} can read all of it, and can change the answers.",
+        "Pictures are sent only if you allow that in a second question.",
+        "Your question and the earlier ones of this conversation, with their answers",
+        "The names and descriptions of the tools",
+        "The tools' results, without names, ids, dates, institutions and file paths",
+        "Send this conversation to {0}?",
+        "{0} is outside this machine. {1} Write no patient data into the question. Your answer "
+        "holds for this conversation and this model until Sightline is closed.",
+        "Also send pictures to {0}?",
+        "They are what the viewer shows, as PNG without the file's attributes. Text that is burnt "
+        "into an image (a name, an id, a date) cannot be removed and would be sent with it: look "
+        "at the pictures before you answer. With no, text alone is sent. Your answer holds for "
+        "these images in this conversation until Sightline is closed; about others you are asked.",
+        "They are what the viewer shows, as PNG without the file's attributes. Text that is burnt "
+        "into an image (a name, an id, a date) cannot be removed and would be sent with it: look "
+        "at the pictures before you answer. You are asked once more about those that say why. "
+        "With no, text alone is sent. Your answer holds for these images in this conversation "
+        "until Sightline is closed; about others you are asked.",
+        "This picture may show who the patient is. Send it to {0}?",
+        "These pictures may show who the patient is. Send them to {0}?",
+        "{0}: {1} Enlarge the picture and look for a name, an id, a date or a face. With no, it "
+        "stays here. Your answer holds for exactly this picture.",
+        "{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay "
+        "here. Your answer holds for exactly these pictures.",
+        "A picture, exactly as shown below",
+        "{0} pictures, exactly as shown below",
+        "The words beside each picture",
+    ),
+    "app/agent/privacy/model_pictures.py": (
+        "This file has no DICOM header, so nothing says whether text is burnt into it.",
+        "The file says that there IS text burnt into this image.",
+        "Ultrasound images usually show name and date in the image itself.",
+        "This is a screen capture or scan, which may show anything that was on it.",
+        'The file gives its modality as "other": it may show anything.',
+        "This is a photograph: it may show the patient's face.",
+        "The file does not say whether text is burnt into this image.",
+    ),
     "app/imaging/space/stacks.py": (
         "{0} slice is missing after slice {1}: {2} instead of {3} mm",
         "{0} slices are missing after slice {1}: {2} instead of {3} mm",

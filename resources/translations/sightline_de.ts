@@ -490,6 +490,11 @@
             <translation>ein Bild hat keinen Patientenmaßstab</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>A picture, exactly as shown below</source>
+            <translation>Ein Bild, genau wie unten gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>a plot has no patient scale: seconds and units instead</source>
             <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
@@ -653,6 +658,11 @@
             <translation>Ausführung dieses Codes erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/approvals.py" />
+            <source>Allow {0}?</source>
+            <translation>{0} erlauben?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Allowed</source>
             <translation>Erlaubt</translation>
@@ -690,6 +700,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>Allowed; you are asked again about those that may identify the patient</source>
             <translation>Erlaubt; nach denen, die den Patienten erkennen lassen könnten, werden Sie erneut gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Also send pictures to {0}?</source>
+            <translation>Auch Bilder an {0} senden?</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -1487,6 +1502,11 @@
             <location filename="../../app/views/command_palette.py" />
             <source>Commands</source>
             <translation>Befehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>Compare these two images?</source>
+            <translation>Diese beiden Bilder vergleichen?</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
@@ -4303,6 +4323,7 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
+            <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
             <source>Open a frontal chest radiograph (PA or AP) and ask again.</source>
             <translation>Öffnen Sie eine frontale Thoraxaufnahme (PA oder AP) und fragen Sie erneut.</translation>
@@ -4425,6 +4446,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>Open the series again</source>
             <translation>Öffnen Sie die Serie erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>Open two frontal chest radiographs of one patient and name the current and the prior.</source>
+            <translation>Öffnen Sie zwei frontale Thoraxaufnahmen eines Patienten und nennen Sie die aktuelle und die frühere.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/language_models.toml" />
@@ -4590,6 +4616,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Pictures are sent only after you are asked again.</source>
             <translation>Bilder werden erst gesendet, nachdem Sie erneut gefragt wurden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Pictures are sent only if you allow that in a second question.</source>
+            <translation>Bilder werden nur gesendet, wenn Sie es in einer zweiten Frage erlauben.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -5470,6 +5501,11 @@
             <translation>Frage senden</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Send this conversation to {0}?</source>
+            <translation>Dieses Gespräch an {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>Send to another computer?</source>
             <translation>An einen anderen Computer senden?</translation>
@@ -6071,6 +6107,11 @@
             <translation>die komprimierte Datei ist beschädigt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The connection is not encrypted (http, not https): whoever is on the network between this computer and {0} can read all of it, and can change the answers.</source>
+            <translation>Die Verbindung ist nicht verschlüsselt (http, nicht https): Wer im Netz zwischen diesem Computer und {0} ist, kann alles lesen und die Antworten verändern.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The conversation may be sent to {host}</source>
             <translation>Das Gespräch darf an {host} gesendet werden</translation>
@@ -6156,6 +6197,16 @@
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file does not say whether text is burnt into this image.</source>
+            <translation>Die Datei sagt nicht, ob Text in dieses Bild eingebrannt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file gives its modality as "other": it may show anything.</source>
+            <translation>Die Datei gibt die Modalität „andere“ an: Sie kann alles zeigen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The file gives no pixel spacing, so the size of the object is unknown.</source>
             <translation>Die Datei gibt keinen Pixelabstand an, die Größe des Objekts ist also unbekannt.</translation>
@@ -6194,6 +6245,11 @@
             <location filename="../../app/audit/log.py" />
             <source>the file of its key is damaged</source>
             <translation>die Datei mit dem Schlüssel ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file says that there IS text burnt into this image.</source>
+            <translation>Laut Datei IST in dieses Bild Text eingebrannt.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
@@ -6426,6 +6482,11 @@
             <translation>Der Modellordner ist nicht lesbar</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The names and descriptions of the tools</source>
+            <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
@@ -6611,6 +6672,11 @@
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The tools' results, without names, ids, dates, institutions and file paths</source>
+            <translation>Die Ergebnisse der Werkzeuge, ohne Namen, Kennungen, Daten, Einrichtungen und Dateipfade</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The true size of this image is not known</source>
             <translation>Die wahre Größe dieses Bildes ist nicht bekannt</translation>
@@ -6629,6 +6695,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>The weights come with program code of their publisher ({listed}). It can do whatever you can on this computer. Allow it only if you trust the publisher or have read the code.</source>
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The words beside each picture</source>
+            <translation>Die Worte neben jedem Bild</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -6736,9 +6807,24 @@
             <translation>dies sind Gewichte eines anderen Modells als {0}</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>These pictures may show who the patient is. Send them to {0}?</source>
+            <translation>Diese Bilder könnten zeigen, wer der Patient ist. An {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>These rules are kept outside the language model: it can neither see nor change them.</source>
             <translation>Diese Regeln liegen außerhalb des Sprachmodells: Es kann sie weder sehen noch ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>They are what the viewer shows, as PNG without the file's attributes. Text that is burnt into an image (a name, an id, a date) cannot be removed and would be sent with it: look at the pictures before you answer. With no, text alone is sent. Your answer holds for these images in this conversation until Sightline is closed; about others you are asked.</source>
+            <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>They are what the viewer shows, as PNG without the file's attributes. Text that is burnt into an image (a name, an id, a date) cannot be removed and would be sent with it: look at the pictures before you answer. You are asked once more about those that say why. With no, text alone is sent. Your answer holds for these images in this conversation until Sightline is closed; about others you are asked.</source>
+            <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -6801,6 +6887,11 @@
             <translation>dies könnte eines von mehreren Modellen sein: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This file has no DICOM header, so nothing says whether text is burnt into it.</source>
+            <translation>Diese Datei hat keinen DICOM-Header, also sagt nichts, ob Text eingebrannt ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/roentgen.py" />
             <source>this folder contains no Stable Diffusion pipeline that can be loaded</source>
             <translation>dieser Ordner enthält keine Stable-Diffusion-Pipeline, die geladen werden kann</translation>
@@ -6829,6 +6920,16 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>This image is not open</source>
             <translation>Dieses Bild ist nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This is a photograph: it may show the patient's face.</source>
+            <translation>Dies ist ein Foto: Es könnte das Gesicht des Patienten zeigen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This is a screen capture or scan, which may show anything that was on it.</source>
+            <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6914,6 +7015,11 @@
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>this picture is too large for a preview</source>
             <translation>dieses Bild ist zu groß für eine Vorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>This picture may show who the patient is. Send it to {0}?</source>
+            <translation>Dieses Bild könnte zeigen, wer der Patient ist. An {0} senden?</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -7121,6 +7227,11 @@
             <translation>Befehl eingeben, z. B. „invertieren“</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>Ultrasound images usually show name and date in the image itself.</source>
+            <translation>Ultraschallbilder zeigen Name und Datum meist im Bild selbst.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>under $0.001</source>
             <translation>unter $0.001</translation>
@@ -7201,6 +7312,11 @@
             <location filename="../../app/views/screen_calibration.py" />
             <source>Use this</source>
             <translation>Dies verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/image_suitability.py" />
+            <source>Use this image as a frontal chest radiograph anyway?</source>
+            <translation>Dieses Bild trotzdem als frontale Thoraxaufnahme verwenden?</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -7559,6 +7675,11 @@
             <translation>Ihre Frage</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your question and the earlier ones of this conversation, with their answers</source>
+            <translation>Ihre Frage und die früheren dieses Gesprächs, mit ihren Antworten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your questions and the earlier ones of the conversation, with their answers</source>
             <translation>Ihre Fragen und die früheren des Gesprächs, mit ihren Antworten</translation>
@@ -7620,6 +7741,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
+            <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
@@ -7653,6 +7779,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} is not the manifest of a model pack</source>
             <translation>{0} ist nicht das Verzeichnis eines Modellpakets</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} is outside this machine. {1} Write no patient data into the question. Your answer holds for this conversation and this model until Sightline is closed.</source>
+            <translation>{0} liegt außerhalb dieses Computers. {1} Schreiben Sie keine Patientendaten in die Frage. Ihre Antwort gilt für dieses Gespräch und dieses Modell, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -7690,6 +7821,11 @@
             <translation>{0} der Dateien darin werden nicht gelesen: {1}</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} pictures, exactly as shown below</source>
+            <translation>{0} Bilder, genau wie unten gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} slice is missing after slice {1}: {2} instead of {3} mm</source>
             <translation>{0} Schicht fehlt nach Schicht {1}: {2} statt {3} mm</translation>
@@ -7708,6 +7844,11 @@
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0}, to {1} mm after slice {2}</source>
             <translation>{0}, auf {1} mm nach Schicht {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0}: {1} Enlarge the picture and look for a name, an id, a date or a face. With no, it stays here. Your answer holds for exactly this picture.</source>
+            <translation>{0}: {1} Vergrößern Sie das Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleibt es hier. Ihre Antwort gilt für genau dieses Bild.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
