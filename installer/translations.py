@@ -55,6 +55,10 @@ ERRORS = (
 
 REMARKS = {
     "app/agent/policy/approvals.py": ("Allow {0}?",),
+    "app/agent/policy/arguments.py": (
+        *("writes", "sends to", "a link leads there", "a folder that is there already"),
+        *("replaces the file that is there", "a new file"),
+    ),
     "app/agent/privacy/consents.py": (
         "The connection is not encrypted (http, not https): whoever is on the network between this "
         "computer and {0} can read all of it, and can change the answers.",
@@ -120,7 +124,7 @@ REMARKS = {
 TITLES = ("ToolSpec", "ResultWording")
 """Classes of packs whose `title`, or second argument, the window shows."""
 
-_CALL = re.compile(rf"\b(tr|tr_n|translatable|{'|'.join((*ERRORS, *TITLES))})\(")
+_CALL = re.compile(rf"\b(tr|tr_n|translatable|progress|{'|'.join((*ERRORS, *TITLES))})\(")
 
 SHOWING = frozenset(
     (
@@ -178,6 +182,10 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
                 name == "tr" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
             ):
                 raise ValueError(f"{place}:{call.lineno}: a text to translate must be a literal")
+            elif name == "progress" and place.startswith("app/tools/"):
+                for text in (text for one in call.args[1:2] for text in _reported(one)):
+                    if _is_text(text):
+                        add(text, place)
             elif name in TITLES:
                 named = [_constant(word.value) for word in call.keywords if word.arg == "title"]
                 for text in (*named, *texts[1:2]):

@@ -422,6 +422,11 @@
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a folder that is there already</source>
+            <translation>ein bereits vorhandener Ordner</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>a GGUF file, or a folder of transformers files</source>
             <translation>eine GGUF-Datei oder ein Ordner mit Transformers-Dateien</translation>
@@ -435,6 +440,11 @@
             <location filename="../../app/views/layer_loading.py" />
             <source>a label volume needs an image to be overlaid on, and none is shown</source>
             <translation>ein Label-Volumen braucht ein Bild, über das es gelegt wird, und es wird keines gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a link leads there</source>
+            <translation>ein Link führt dorthin</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -467,6 +477,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>a model's file cannot be read ({0})</source>
             <translation>eine Datei eines Modells ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a new file</source>
+            <translation>eine neue Datei</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/session_file.py" />
@@ -604,6 +619,11 @@
             <location filename="../../app/views/wording.py" />
             <source>AI: not for diagnosis</source>
             <translation>KI: nicht zur Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Aligning the lungs' outlines</source>
+            <translation>Lungenumrisse werden zur Deckung gebracht</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1393,6 +1413,16 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/densenet.py" />
+            <source>Classifying</source>
+            <translation>Wird klassifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/densenet.py" />
+            <source>Classifying a known film</source>
+            <translation>Bekannte Aufnahme wird klassifiziert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/language_models.toml" />
             <source>Claude, through Anthropic's own API.</source>
             <translation>Claude, über die API von Anthropic.</translation>
@@ -1512,6 +1542,11 @@
             <location filename="../../app/tools/chest/compare.py" />
             <source>Compare with a prior</source>
             <translation>Mit Voraufnahme vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Comparing the greys</source>
+            <translation>Grauwerte werden verglichen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1733,6 +1768,11 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/dicom_processor.py" />
+            <source>Decoding</source>
+            <translation>Wird dekodiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
@@ -1929,6 +1969,11 @@
             <location filename="../../app/tools/chest/generator.py" />
             <source>Draw a synthetic radiograph</source>
             <translation>Synthetische Röntgenaufnahme erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/grounding.py" />
+            <source>Drawing</source>
+            <translation>Wird gezeichnet</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2561,6 +2606,11 @@
             <location filename="../../app/views/canvas/canvas.py" />
             <source>Image canvas</source>
             <translation>Bildfläche</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>Image decoded</source>
+            <translation>Bild dekodiert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3517,6 +3567,12 @@
             <translation>Lädt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/serving.py" />
+            <source>Loading the model</source>
+            <translation>Modell wird geladen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Loading…</source>
             <translation>Lädt…</translation>
@@ -3548,10 +3604,29 @@
             <translation>Sehen Sie diese Dateien durch oder vertrauen Sie ihrem Herausgeber; ergänzen Sie dann --allow-code.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>Looking</source>
+            <translation>Wird angesehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/chexagent.py" />
+            <location filename="../../app/tools/chest/maira.py" />
+            <location filename="../../app/tools/chest/medsam2.py" />
+            <location filename="../../app/tools/chest/report_net.py" />
+            <source>Looking at the image</source>
+            <translation>Bild wird angesehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>Looking for the model</source>
+            <translation>Modell wird gesucht</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
@@ -3693,6 +3768,12 @@
             <location filename="../../app/views/main_window.py" />
             <source>Measurements are not saved. They reappear only if you reopen the images before you quit Sightline.</source>
             <translation>Messungen werden nicht gespeichert. Sie erscheinen nur wieder, wenn Sie die Bilder erneut öffnen, bevor Sie Sightline beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <source>Measuring</source>
+            <translation>Wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -4517,6 +4598,11 @@
             <translation>Umriss des Markierten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/medsam2.py" />
+            <source>Outlining what is marked</source>
+            <translation>Markiertes wird umrandet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Overlay labels on the image</source>
             <translation>Labels über das Bild legen</translation>
@@ -4598,6 +4684,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/chat/consent.py" />
             <source>Picture</source>
             <translation>Bild</translation>
         </message>
@@ -4966,9 +5053,39 @@
             <translation>Das Audit-Protokoll wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>Reading the description</source>
+            <translation>Beschreibung wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <location filename="../../app/tools/chest/classifier.py" />
+            <location filename="../../app/tools/chest/grounding.py" />
+            <location filename="../../app/tools/chest/llava_med.py" />
+            <location filename="../../app/tools/chest/medsam2_segment.py" />
+            <location filename="../../app/tools/chest/report.py" />
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <location filename="../../app/tools/general/image_visualizer.py" />
+            <source>Reading the image</source>
+            <translation>Bild wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <location filename="../../app/tools/chest/medgemma.py" />
+            <source>Reading the images</source>
+            <translation>Bilder werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>Reading the question</source>
+            <translation>Frage wird gelesen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -5015,6 +5132,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Redo</source>
             <translation>Wiederholen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Redrawing the prior image</source>
+            <translation>Voraufnahme wird neu gezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -5104,6 +5226,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Rename…</source>
             <translation>Umbenennen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>replaces the file that is there</source>
+            <translation>ersetzt die vorhandene Datei</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -5451,6 +5578,12 @@
             <translation>Segmentierungen, Konturensätze, Präsentationszustände und Overlays des gezeigten Bildes erscheinen hier.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/psp_net.py" />
+            <location filename="../../app/tools/chest/thorax_net.py" />
+            <source>Segmenting</source>
+            <translation>Wird segmentiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Select a line to see its details</source>
             <translation>Wählen Sie eine Zeile, um Einzelheiten zu sehen</translation>
@@ -5524,6 +5657,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>sends</source>
             <translation>sendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>sends to</source>
+            <translation>sendet an</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -6020,6 +6158,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/hosting/host.py" />
+            <source>The accelerator's memory is full: trying again on the processor</source>
+            <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -7402,6 +7545,11 @@
             <translation>Das Warten auf Ihre eigenen Antworten zählt nicht.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/host.py" />
+            <source>Waiting for {0}</source>
+            <translation>Warten auf {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>waits for: {names}</source>
             <translation>wartet auf: {names}</translation>
@@ -7645,9 +7793,15 @@
             <translation>Schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>writes</source>
             <translation>schreibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/dicom_processor.py" />
+            <source>Writing the PNG</source>
+            <translation>PNG wird geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />

@@ -325,7 +325,7 @@ class _ReachedPlace(QFrame):
         super().__init__()
         self.setObjectName("chatTouched")
         shown = touched.get("shown", "")
-        what, note = touched.get("what", ""), touched.get("note", "")
+        what, note = (tr_report(touched.get(key, "")) for key in ("what", "note"))
         self.setAccessibleName(f"{one_line(what)} {one_line(shown, 600)}")
         argument = touched.get("argument", "")
         head = WrappedText("caption")
