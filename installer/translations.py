@@ -89,6 +89,11 @@ REMARKS = {
         "{0} pictures, exactly as shown below",
         "The words beside each picture",
     ),
+    "app/workspace/viewport.py": (
+        *("Rotated 90° right", "Rotated 180°", "Rotated 90° left", "Flipped top-bottom"),
+        *("Flipped left-right", "Flipped left-right, rotated 90° right"),
+        "Flipped left-right, rotated 90° left",
+    ),
     "app/agent/privacy/model_pictures.py": (
         "This file has no DICOM header, so nothing says whether text is burnt into it.",
         "The file says that there IS text burnt into this image.",
@@ -120,6 +125,19 @@ REMARKS = {
     ),
 }
 """Warnings of lower rooms that are put together there, by file; a test shows some in German."""
+
+NOTES = (
+    *("app/imaging/guards.py", "app/imaging/dicom", "app/imaging/files", "app/imaging/formats"),
+    *("app/imaging/layers.py", "app/imaging/objects", "app/imaging/processes/futures.py"),
+    *("app/imaging/processes/worker_process.py", "app/imaging/reading", "app/imaging/space"),
+    *("app/imaging/scanning/copies.py", "app/imaging/scanning/listing.py"),
+    *("app/imaging/scanning/scan.py", "app/imaging/studies/catalogue.py"),
+    "app/imaging/studies/splitting.py",
+)
+"""Files and folders all of whose phrases are notes for the user, wherever they stand."""
+
+_SILENT = ("debug", "info", "warning", "error", "exception", "get", "compile", "ValueError")
+"""Functions and errors whose texts no user reads."""
 
 TITLES = ("ToolSpec", "ResultWording")
 """Classes of packs whose `title`, or second argument, the window shows."""
@@ -168,9 +186,14 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
     for path in sorted((repo / "app").rglob("*.py")):
         place = path.relative_to(repo).as_posix()
         code = path.read_text("utf-8")
-        if not _CALL.search(code):
+        if not (_CALL.search(code) or place.startswith(NOTES)):
             continue
-        for call in _calls(ast.parse(code)):
+        tree = ast.parse(code)
+        if place.startswith(NOTES):
+            for text in _phrases(tree):
+                if text not in found:
+                    add(text, place)
+        for call in _calls(tree):
             name, texts = _name(call), [_constant(argument) for argument in call.args]
             if name == "tr_n":
                 if None in texts[:2] or "%n" not in str(texts[1]):
@@ -261,6 +284,26 @@ def _texts_below(node: ast.AST) -> Iterator[str]:
         yield text
     for below in ast.iter_child_nodes(node):
         yield from _texts_below(below)
+
+
+def _phrases(node: ast.AST) -> Iterator[str]:
+    """Yield the literals of three words and more below a node that are neither logged nor docs."""
+    for below in ast.iter_child_nodes(node):
+        if isinstance(below, ast.Constant | ast.JoinedStr):
+            yield from (text for text in _reported(below) if _is_phrase(text))
+        elif isinstance(below, ast.Call) and _name(below) in _SILENT:
+            continue
+        elif not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)):
+            yield from _phrases(below)
+
+
+def _is_phrase(text: str) -> bool:
+    words = text.split()
+    names = re.search(r"\b[A-Z]{2,} [A-Z]{2,}\b|\{\}|^\{0\} \{1\}", text) or set(text) & set(
+        "_\\\n|^"
+    )
+    plain = any(re.fullmatch(r"[a-z]{2,}[,.:;]?", word) for word in words)
+    return len(words) >= 3 and plain and not names and (text[0].isalpha() or text[0] == "{")
 
 
 def _reported(node: ast.AST) -> Iterator[str]:

@@ -48,6 +48,7 @@ from app.views.translation import (
     use_language,
 )
 from app.views.widgets import ElidedLabel
+from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
@@ -174,6 +175,16 @@ def test_what_lower_rooms_report_is_german(german: None, said: str, german_text:
 )
 def test_warnings_of_a_stack_are_german(german: None, warnings: tuple[str, ...], german_text: str):
     assert [tr_report(warning) for warning in warnings] == [german_text]
+
+
+def test_how_an_image_is_turned_is_german(german: None):
+    turned = {
+        Display(flip_h=flip_h, flip_v=flip_v, quarter_turns=turns).turn_text
+        for flip_h in (False, True)
+        for flip_v in (False, True)
+        for turns in range(4)
+    } - {""}
+    assert {text for text in turned if tr_report(text) == text} == set()
 
 
 def test_what_is_asked_before_anything_is_sent_is_german(german: None):
