@@ -263,6 +263,7 @@ class PolicySettings(_Part):
         return result
 
 
+Scheme = Literal["system", "dark", "light"]
 _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
 
 
@@ -273,6 +274,7 @@ class Settings(_Part):
         version: Version of the file's format.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
+        theme: The colours of the windows; "system" for those of the desktop.
     """
 
     version: int = 2
@@ -281,6 +283,7 @@ class Settings(_Part):
     policy: PolicySettings = PolicySettings()
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
+    theme: Scheme = "dark"
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:

@@ -45,7 +45,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.views import help_dialogs
-from app.views.application import freeze_startup_objects
+from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -100,6 +100,7 @@ class MainWindow(QMainWindow):
     """
 
     closing = Signal()
+    theme_chosen = Signal(str)  # "system", "dark" or "light", to be kept in the settings
 
     def __init__(
         self,
@@ -340,6 +341,11 @@ class MainWindow(QMainWindow):
         for dock in shown or self._hidden_panels:
             dock.setVisible(not shown)
         self._hidden_panels = shown
+
+    def choose_theme(self, scheme: str) -> None:
+        """Show every window in a theme, "system", "dark" or "light", from now on."""
+        show_theme(scheme)
+        self.theme_chosen.emit(scheme)
 
     def show_about(self) -> None:
         """Open the about dialog."""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolBu
 
 from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Plane, Window
-from app.views import icons, wording
+from app.views import icons, theme, wording
 from app.views.canvas import heatmap_legend
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import Canvas
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
+SCHEMES = {"system": "As the system", "dark": "Dark", "light": "Light"}
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
@@ -58,6 +59,7 @@ class MainActions:
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
         self.recent_menu = RecentMenu(window)
+        self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
         )
@@ -222,7 +224,7 @@ class MainActions:
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
-                *(None, self.layout_menu),
+                *(self.theme_menu, None, self.layout_menu),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
@@ -381,6 +383,26 @@ class RecentMenu(QMenu):
         remember.setChecked(recent.kept)
         remember.setToolTip(plain_tip("Paths may name patients. Switched off, they are forgotten."))
         remember.toggled.connect(recent.keep)
+
+
+class ThemeMenu(QMenu):
+    """The menu of the windows' colours."""
+
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__("Theme", window)
+        self.choices: dict[str, QAction] = {}
+        for scheme, text in SCHEMES.items():
+            choose = partial(window.choose_theme, scheme)
+            action = make_action(text, choose, checkable=True)
+            action.triggered.connect(lambda _checked=False: self._check())
+            self.choices[scheme] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+        self._check()
+
+    def _check(self) -> None:
+        for scheme, action in self.choices.items():
+            action.setChecked(scheme == theme.changes().scheme)
 
 
 class PresetMenu(QMenu):

@@ -191,8 +191,10 @@ class Placeholder(QWidget):
         broken = IconLabel("image-off", 36, THEME.error)
         self._pages = QStackedLayout(self)
         self._mark = IconLabel("sightline", 72)
+        begin = _begin_page(self._mark, actions, recent)
+        begin.setProperty("surface", "start")
         for page in (
-            _begin_page(self._mark, actions, recent),
+            begin,
             _page(waiting, label("Loading…", "muted")),
             _page(broken, label("This image cannot be shown", "title"), self.error_text),
             _page(label("Drag a series here from the list of studies", "muted", wrap=True)),
@@ -237,6 +239,8 @@ class Placeholder(QWidget):
 
 def _page(*parts: QWidget) -> QWidget:
     page = QWidget()
+    page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    page.setProperty("surface", "canvas")
     center_page(page, parts, 460)
     return page
 

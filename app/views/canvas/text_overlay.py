@@ -23,7 +23,7 @@ from app.views import wording
 from app.views.canvas import heatmap_legend, label_chips, synthetic_band
 from app.views.canvas.corner_text import TOOLS_IN_LIST, Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
 
 MARGIN = 12.0
@@ -64,7 +64,7 @@ def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Blo
 
     If the list of tools in `Corners.warning` is too high for the image, a short text replaces it.
     """
-    ink, warn = THEME.overlay_text, THEME.warning
+    ink, warn = DARK.overlay_text, DARK.warning
     blocks: list[Block] = []
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
@@ -156,7 +156,7 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
 
 @cache
 def _shade(alpha: float = 0.5) -> QColor:
-    return with_alpha(THEME.overlay_shade, alpha)
+    return with_alpha(DARK.overlay_shade, alpha)
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
@@ -176,7 +176,7 @@ def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -
 def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
     """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
     painter.setFont(_side_font(size))
-    ink = QColor(THEME.overlay_text)
+    ink = QColor(DARK.overlay_text)
     inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
     center_v, center_h = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignHCenter
     for text, flags in (
@@ -224,7 +224,7 @@ def preload_glyphs() -> None:
     draw_blocks(painter, corner_blocks(Corners(top_left=(glyphs[:48], glyphs[48:])), area))
     draw_sides(painter, Sides("LA", "RP", "HF", "F"), area)
     chips = [
-        Chip("", part, QPointF(800, 100), THEME.text)
+        Chip("", part, QPointF(800, 100), DARK.text)
         for part in (glyphs[n : n + 24] for n in range(0, 99, 24))
     ]
     label_chips.draw(painter, label_chips.place(chips, area))

@@ -39,7 +39,7 @@ from app.views.chat.widgets import WrappedText
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
-from app.views.theme import SPACE, THEME, part_sheet
+from app.views.theme import DARK, SPACE, THEME, part_sheet
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
 
@@ -170,7 +170,7 @@ class PictureWindow(QDialog):
         self.area = QScrollArea()
         self.area.setWidget(self.picture)
         self.area.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {THEME.canvas}; }}")
+        self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {DARK.canvas}; }}")
         self.area.setAccessibleName("The picture; scroll with the arrow keys")
         size = f"{image.width()} x {image.height()} pixels, in full size"
         close = push_button("Close", self.accept)
