@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
@@ -18,6 +22,7 @@ Rows = tuple[tuple[str, str], ...]
 GESTURES: tuple[tuple[str, Rows], ...] = tuple(
     (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()
 )
+_NAME = re.compile(r"\{([\w.+-]+)\}")  # of a command, in place of its key
 _HELP_WIDTH = 1000  # px: each gesture on one line
 
 
@@ -55,10 +60,31 @@ def about(parent: QWidget) -> QDialog:
     return dialog
 
 
-def shortcuts(parent: QWidget) -> QDialog:
+def gestures(key_of: Callable[[str], str]) -> tuple[tuple[str, Rows], ...]:
+    """Return the blocks of the list, with the keys that commands have now.
+
+    Args:
+        key_of: Returns the key of the command with a name, "" for none, or raises KeyError.
+    """
+
+    def key(found: re.Match[str]) -> str:
+        try:
+            text = QKeySequence(key_of(found[1])).toString(QKeySequence.SequenceFormat.NativeText)
+        except KeyError:
+            return ""  # a window without the assistant lacks its commands
+        return text or "no key"
+
+    return tuple(
+        (title, tuple((_NAME.sub(key, keys), what) for keys, what in rows))
+        for title, rows in GESTURES
+    )
+
+
+def shortcuts(parent: QWidget, key_of: Callable[[str], str]) -> QDialog:
     """Return the dialog that lists the keys and mouse gestures."""
     left, middle, right = (
-        column(label(title, "title"), _grid(rows), spacing=SPACE.m) for title, rows in GESTURES
+        column(label(title, "title"), _grid(rows), spacing=SPACE.m)
+        for title, rows in gestures(key_of)
     )
     inside = QWidget()
     beside = row(

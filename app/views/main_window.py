@@ -44,6 +44,7 @@ from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
+from app.settings import read_regular, set_aside
 from app.views import help_dialogs
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
@@ -56,7 +57,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
-from app.views.command_palette import CommandPalette
+from app.views.command_palette import CommandPalette, commands_of
 from app.views.documents.document_pages import DocumentStack
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
@@ -65,6 +66,8 @@ from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
+from app.views.preset_dialog import PresetDialog
+from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.study_hanging import StudyHanging
@@ -75,6 +78,7 @@ from app.views.wording import counted
 from app.workspace import drawing
 from app.workspace.recent import RecentOpenings, opening_text
 from app.workspace.studies import StudyUids, key_of
+from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
@@ -141,6 +145,9 @@ class MainWindow(QMainWindow):
             self.setGeometry(frame)
         in_memory = offscreen and layout_file is None
         self.recent = RecentOpenings(None if in_memory else paths.config_dir() / "recent.json")
+        presets = None if in_memory else paths.config_dir() / "presets.json"
+        workspace.window_presets = WindowPresets(presets)
+        self.shortcuts_file = None if in_memory else paths.config_dir() / "shortcuts.json"
         self._make_center(decoder)
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
@@ -171,9 +178,24 @@ class MainWindow(QMainWindow):
         workspace.closed.connect(self.loader.forget)
         self._update_status()
         FileDrops(self, self._center, self.open_paths, self.lay_dropped)
+        self._tell_set_aside()
         if self._layout_file is not None:
-            restore_layout(self, self._layout_file)
+            restore_layout(self, self._layout_file, self._tell_broken)
             self.docks["Layers"].hide()  # whatever the last image had
+
+    def _tell_broken(self, problem: str) -> None:
+        title = "A file of your settings could not be used"
+        self.notices.show_notice("warning", title, problem)
+
+    def _tell_set_aside(self) -> None:
+        """Tell which of the user's files could not be used."""
+        problems = (
+            self.recent.problem,
+            self.actions_.shortcuts_.problem,
+            self.workspace.window_presets.problem,
+        )
+        if text := " ".join(filter(None, problems)):
+            self._tell_broken(text)
 
     # Parts
 
@@ -241,6 +263,7 @@ class MainWindow(QMainWindow):
 
     def _take_frame(self, frame: ViewportFrame) -> None:
         """Show the progress and failures of a viewport's plane switch in the window."""
+        frame.canvas.leave_keys_to_menus()
         self.statusBar().addWidget(frame.planes.progress)
         frame.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -325,7 +348,22 @@ class MainWindow(QMainWindow):
 
     def show_shortcuts(self) -> None:
         """Open the list of keys and mouse gestures."""
-        help_dialogs.shortcuts(self).open()
+        help_dialogs.shortcuts(self, self.actions_.shortcuts_.key_of).open()
+
+    def edit_presets(self) -> None:
+        """Open the dialog with the window presets for images like the shown one."""
+        shown = self.workspace.acquired
+        modality = shown.get("Modality").strip().upper() if shown is not None else ""
+        if modality:
+            window = self.canvas.shown_window
+            PresetDialog(self.workspace.window_presets, modality, window, self).open()
+
+    def edit_shortcuts(self) -> None:
+        """Open the dialog in which the keys of commands are changed."""
+        shortcuts = self.actions_.shortcuts_
+        names = {action: name for name, action in shortcuts.actions.items()}
+        titles = {names[one]: text for text, one in commands_of(self) if one in names}
+        ShortcutsDialog(shortcuts, titles, self).open()
 
     def find_command(self) -> None:
         """Open the searchable list of all commands."""
@@ -594,6 +632,7 @@ class ModelHostButton(QPushButton):
 
 
 LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
+_LARGEST_LAYOUT = 2**20  # bytes of its file
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
@@ -723,17 +762,37 @@ class WindowDocks(QObject):
 
 def save_layout(window: QMainWindow, path: Path) -> None:
     """Write a window's geometry and docks to an INI file; does nothing if it cannot be written."""
+    if path.exists() and not path.is_file():
+        return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
+    settings.setValue("window/version", LAYOUT_VERSION)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
     settings.sync()
 
 
-def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated."""
+def restore_layout(
+    window: QMainWindow, path: Path, tell: Callable[[str], object] = lambda _problem: None
+) -> bool:
+    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated.
+
+    A file that is damaged is set aside, and `tell` is called with a sentence for the user.
+    """
+    try:
+        read_regular(path, _LARGEST_LAYOUT).decode("utf-8")
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        tell(set_aside(path, "The layout of the window"))
+        return False
     settings = QSettings(str(path), QSettings.Format.IniFormat)
+    version = str(settings.value("window/version", LAYOUT_VERSION))
     geometry, state = (
         QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())
         for name in ("geometry", "state")
     )
-    return window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION)
+    if window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION):
+        return True
+    if version == str(LAYOUT_VERSION):
+        tell(set_aside(path, "The layout of the window"))
+    return False

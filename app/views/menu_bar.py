@@ -16,9 +16,10 @@ from app.imaging.types import Plane, Window
 from app.views import icons, theme, wording
 from app.views.canvas import heatmap_legend
 from app.views.canvas.annotation_layer import AnnotationLayer
-from app.views.canvas.canvas import Canvas
+from app.views.canvas.canvas import BRUSH_KEYS, Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.scrolling import Scroller
+from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
@@ -54,7 +55,8 @@ class MainActions:
         self._make_scroll_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
-        self.presets = PresetMenu(window)
+        self.edit_presets = self._action("Edit presets…", window.edit_presets)
+        self.presets = PresetMenu(window, self.edit_presets)
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
@@ -65,7 +67,10 @@ class MainActions:
         )
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self.layout_menu.addMenu(self.link_menu)
+        self.shortcuts_ = Shortcuts(window.shortcuts_file, window)
+        docks = ((f"dock.{name}", one.toggleViewAction()) for name, one in window.docks.items())
         self._fill_menu_bar()
+        self.shortcuts_.take((*names_of(self), *docks))
         self.toolbar = self._make_toolbar()
         self._connect()
         self.refresh()
@@ -128,6 +133,7 @@ class MainActions:
         self.quit = add("Quit", window.close, "Ctrl+Q")
         self.models = add("Models…", window.open_models, icon="cpu")
         self.shortcuts = add("Keyboard and mouse", window.show_shortcuts, "F1", "keyboard")
+        self.edit_keys = add("Change shortcuts…", window.edit_shortcuts)
         self.audit = add("Audit log…", window.open_audit, icon="shield-check")
         self.about = add("About Sightline", window.show_about, icon="info")
 
@@ -241,7 +247,7 @@ class MainActions:
                 *(self.brush, self.delete_finding, self.delete_findings),
             ),
             "Tools": (*marks, self.segment, None, self.models),
-            "Help": (self.shortcuts, self.audit, self.about),
+            "Help": (self.shortcuts, self.edit_keys, self.audit, self.about),
         }
         for name, entries in menus.items():
             _fill(self._window.menuBar().addMenu(f"&{name}"), entries)
@@ -267,6 +273,7 @@ class MainActions:
         bar = Toolbar(self._window)
         opening = bar.add_text_button("Open", "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
+        self.open_files.changed.connect(lambda: opening.setToolTip(self.open_files.toolTip()))
         bar.addSeparator()
         tip = plain_tip("Window presets; drag on the image to adjust the window by hand")
         self.window_button = bar.add_text_button("Window", "sun-medium", tip)
@@ -311,8 +318,7 @@ class MainActions:
             action.setChecked(canvas.drawing_tool.tool == tool)
         # With the brush in hand these keys are the canvas's, for its size.
         brushing = canvas.drawing_tool.tool == drawing.BRUSH
-        self.turn_left.setShortcut("" if brushing else "[")
-        self.turn_right.setShortcut("" if brushing else "]")
+        self.shortcuts_.suspend(BRUSH_KEYS if brushing else ())
         self.invert.setChecked(workspace.viewport.display.invert)
         self.play.setChecked(scroll.playing)
         # A new icon at every step of a drag would flicker.
@@ -408,17 +414,17 @@ class ThemeMenu(QMenu):
 class PresetMenu(QMenu):
     """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, edit: QAction) -> None:
         super().__init__("Window presets", window)
         self._window = window
+        self._edit = edit
         self.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:
         self.clear()
         canvas = self._window.canvas
-        picture = canvas.picture
         shown, found = canvas.shown_window, False
-        for number, window in enumerate(picture.presets if picture else (), 1):
+        for number, window in enumerate(canvas.presets(), 1):
             name = wording.one_line(window.explanation)
             name = "Automatic" if name == AUTO else name
             text = f"{name}\t{_window_values(window)}".replace("&", "&&")
@@ -432,6 +438,8 @@ class PresetMenu(QMenu):
             )
         if self.isEmpty():
             self.addAction("Window presets do not apply to this image").setEnabled(False)
+        self.addSeparator()
+        self.addAction(self._edit)
 
 
 class PlaneMenu(QMenu):

@@ -26,6 +26,7 @@ from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Pane, Panes, Place, Viewport
+from app.workspace.window_presets import WindowPresets
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -60,6 +61,7 @@ class Workspace:
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
         self.panes = Panes()
+        self.window_presets = WindowPresets()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
         self.image_changed: Signal[()] = Signal()
