@@ -76,7 +76,7 @@ from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing
-from app.workspace.recent import RecentOpenings, opening_text
+from app.workspace.recent import RecentOpenings, Session, opening_text
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
@@ -129,6 +129,8 @@ class MainWindow(QMainWindow):
         self.open_models = open_models
         self._closed = self._may_quit = False
         self._hidden_panels: list[QDockWidget] = []
+        self._opened_paths: list[Path] = []
+        self._restored: Session | None = None  # whose files are being opened
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
@@ -169,7 +171,7 @@ class MainWindow(QMainWindow):
             lambda: self.opening.untouched,
         )
         self.opening.studies_opened.connect(self._keep_recent)
-        self.opening.opened.connect(lambda _result: self.hanging.study_opened())
+        self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
         self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)
@@ -216,9 +218,12 @@ class MainWindow(QMainWindow):
                 lambda error: self.notices.show_error(error),
                 Background(1, self),
                 tuple(buttons),
-                tuple(
-                    (opening_text(one), partial(self.open_paths, one))
-                    for one in self.recent.all()[:_RECENT_SHOWN]
+                (
+                    *((("The last session", self.open_session),) if self.recent.session else ()),
+                    *(
+                        (opening_text(one), partial(self.open_paths, one))
+                        for one in self.recent.all()[:_RECENT_SHOWN]
+                    ),
                 ),
             )
         )
@@ -310,7 +315,36 @@ class MainWindow(QMainWindow):
         """Start to open files and folders; problems are shown in the window."""
         self.opening.open_paths([Path(file) for file in files])
 
+    def open_session(self) -> None:
+        """Open what was open when the program was closed last, in the same layout."""
+        session = self.recent.session
+        if session is None:
+            self.notices.show_notice("info", "No session is kept on this computer")
+            return
+        self._restored = session
+        self.open_paths(session.paths)
+
+    def _place_opened(self) -> None:
+        """Show what was opened as it was in the session, or as a hanging protocol says."""
+        session, self._restored = self._restored, None
+        if session is None or not self.workspace.restore(session):
+            self.hanging.study_opened()
+
+    def _session(self) -> Session:
+        """Return what is open now; of the paths, those of which something is open."""
+        files = [str(file) for file in self.workspace.opened_files()]
+        paths = tuple(
+            path
+            for path in dict.fromkeys(self._opened_paths)
+            if any(file.startswith(str(path)) for file in files)
+        )
+        layout = self.workspace.layout
+        slots = tuple((one.x, one.y, one.width, one.height) for one in layout.slots)
+        shown = (one.acquired for one in layout.viewports)
+        return Session(paths, slots, tuple(one.sop_instance_uid if one else "" for one in shown))
+
     def _keep_recent(self, files: Sequence[Path]) -> None:
+        self._opened_paths += [file.absolute() for file in files]
         self.background.submit(partial(self.recent.add, files), lambda _none: None)
 
     def choose_files(self) -> None:
@@ -514,6 +548,8 @@ class MainWindow(QMainWindow):
         if not self._closed:
             if self._layout_file is not None:
                 save_layout(self, self._layout_file)
+            if self.recent.kept:
+                self.recent.keep_session(self._session())
             self.shut_down()
         super().closeEvent(event)
 

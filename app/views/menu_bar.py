@@ -60,7 +60,8 @@ class MainActions:
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
-        self.recent_menu = RecentMenu(window)
+        self.last_session = self._action("Open the last session", window.open_session)
+        self.recent_menu = RecentMenu(window, self.last_session)
         self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
@@ -366,14 +367,18 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 class RecentMenu(QMenu):
     """The menu of the files and folders that were opened last."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, last_session: QAction) -> None:
         super().__init__("Open recent", window)
         self._window = window
+        self._last_session = last_session
         self.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:
         self.clear()
         openings = self._window.recent.all()
+        self._last_session.setEnabled(self._window.recent.session is not None)
+        self.addAction(self._last_session)
+        self.addSeparator()
         for number, opening in enumerate(openings, 1):
             name = wording.one_line(opening_text(opening)).replace("&", "&&")
             text = f"&{number}  {name}" if number < 10 else name

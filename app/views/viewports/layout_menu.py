@@ -156,7 +156,8 @@ class LayoutMenu(QMenu):
         self.protocols.aboutToShow.connect(self._list_protocols)
         self.arrange = make_action("Arrange by protocol", hanging.arrange, "Ctrl+Alt+A")
         self.keep = make_action("Keep this layout for studies like this", hanging.keep)
-        self.folder = make_action("Edit my hanging protocols…", hanging.open_folder)
+        self.manage = make_action("Manage hanging protocols…", hanging.manage)
+        self.folder = make_action("Folder of my hanging protocols…", hanging.open_folder)
         self._list_protocols()
         layout.changed.connect(self.refresh)
         self.refresh()
@@ -170,7 +171,7 @@ class LayoutMenu(QMenu):
         if self.protocols.isEmpty():
             self.protocols.addAction("None for this study").setEnabled(False)
         self.protocols.addSeparator()
-        self.protocols.addActions([self.arrange, self.keep, self.folder])
+        self.protocols.addActions([self.arrange, self.keep, self.manage, self.folder])
 
     def _close_menus(self) -> None:
         self.close()

@@ -15,6 +15,7 @@ from app.errors import FileProblem
 from app.imaging.types import Content, Study
 from app.views.background import Background
 from app.views.notices import Notices
+from app.views.viewports.protocol_dialog import ProtocolDialog
 from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
 from app.workspace.layout import Slot
 from app.workspace.priors import is_same_person
@@ -105,7 +106,7 @@ class StudyHanging(QObject):
         self._notices.show_notice(
             "info",
             arrangement.protocol.title,
-            f"{own}{why}. Ctrl+Z shows the study as before.",
+            f"{own}{why}. Undo shows the study as before.",
             action=("Undo", partial(self._undo, self._workspace.commands.undo_label)),
         )
 
@@ -209,6 +210,13 @@ class StudyHanging(QObject):
             "laterality": side if radiograph and side in ("L", "R") else "",
             "window": [window.center, window.width] if own and window is not None else [],
         }, (shown if radiograph else id(series))
+
+    def manage(self) -> None:
+        """Open the dialog in which protocols are edited, switched off and deleted."""
+        parent = self._notices.window()
+        self._with_protocols(
+            lambda: ProtocolDialog(self.protocols, self.loaded.emit, parent).open()
+        )
 
     def open_folder(self) -> None:
         """Open the folder of the user's own protocols in the system's file manager."""
