@@ -12,7 +12,7 @@ import logging
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, Literal, TypeVar, cast, get_args
@@ -374,7 +374,7 @@ _LOCK_S = 2.0
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Generator[None]:
     """Keep other programs from changing a file; where a lock cannot be had, go on without."""
     from filelock import FileLock
 

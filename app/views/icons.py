@@ -12,7 +12,7 @@ from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from app import paths
-from app.views.theme import SPACE, THEME, current
+from app.views.theme import THEME, current
 
 MARK = "sightline"
 
@@ -90,4 +90,3 @@ def icon(
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
     """Draw an icon into `rect` in the colour `tint`, sharp at any pixel density."""
     _renderer(name, current(tint)).render(painter, QRectF(rect))
-

@@ -174,6 +174,7 @@ class MainWindow(QMainWindow):
         self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
         self.actions_ = MainActions(self)
+        self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
         workspace.studies.changed.connect(self._update_status)

@@ -133,7 +133,8 @@ class PresetDialog(QDialog):
         center, width = (shown.center, shown.width) if shown is not None else (40.0, 400.0)
         self._append(f"Preset {self.table.rowCount() + 1}", center, width)
         self.table.setCurrentCell(self.table.rowCount() - 1, NAME)
-        self.table.editItem(self.table.item(self.table.rowCount() - 1, NAME))
+        if (item := self.table.item(self.table.rowCount() - 1, NAME)) is not None:
+            self.table.editItem(item)
 
     def _remove(self) -> None:
         self.table.removeRow(self.table.currentRow())
@@ -159,7 +160,8 @@ class PresetDialog(QDialog):
             self._store.save(self._modality, None if same else wanted)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            self.note.setText(f"They hold until Sightline is closed: they cannot be saved ({reason}).")
+            text = f"They cannot be saved ({reason}): they hold until Sightline is closed."
+            self.note.setText(text)
             return
         self.accept()
 

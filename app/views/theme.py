@@ -19,7 +19,6 @@ from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QFont,
     QFontDatabase,
@@ -332,13 +331,17 @@ def _recolored(form: QTextCharFormat) -> QTextCharFormat | None:
     """Return a text format in the shown theme's colours; None if it has none of the other's."""
     properties = QTextCharFormat.Property
     result = QTextCharFormat(form)
-    for name in (properties.ForegroundBrush, properties.BackgroundBrush):
-        if form.hasProperty(name.value):
-            before = form.brush(name.value).color()
-            result.setProperty(name.value, QBrush(color(current(before.name()), before.alphaF())))
+    if form.hasProperty(properties.ForegroundBrush.value):
+        result.setForeground(_translated(form.foreground().color()))
+    if form.hasProperty(properties.BackgroundBrush.value):
+        result.setBackground(_translated(form.background().color()))
     if form.hasProperty(properties.TextUnderlineColor.value):
-        result.setUnderlineColor(QColor(current(form.underlineColor().name())))
+        result.setUnderlineColor(_translated(form.underlineColor()))
     return result if result != form else None
+
+
+def _translated(before: QColor) -> QColor:
+    return color(current(before.name()), before.alphaF())
 
 
 def restyle(widget: QWidget) -> None:

@@ -139,7 +139,7 @@ def _parse(data: Any) -> _Kept:
 
 def _slot(data: Any) -> tuple[float, float, float, float]:
     x, y, width, height = (float(one) for one in data)
-    inside = 0 <= x and 0 <= y and x + width <= 1 + 1e-6 and y + height <= 1 + 1e-6
+    inside = min(x, y) >= 0 and x + width <= 1 + 1e-6 and y + height <= 1 + 1e-6
     if not (inside and min(width, height) > 0):
         raise ValueError("a viewport lies outside the window")
     return x, y, width, height

@@ -40,7 +40,16 @@ from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
 from app.views.theme import SPACE, THEME, TYPE, current_sheet, mono_font, restyle
-from app.views.widgets import EmptyState, IconLabel, Index, RowModel, RowTable, label, plain_tip, push_button
+from app.views.widgets import (
+    EmptyState,
+    IconLabel,
+    Index,
+    RowModel,
+    RowTable,
+    label,
+    plain_tip,
+    push_button,
+)
 
 Row = tuple[int, int, bytes]
 """A line as it is in its file: segment, line from 1, bytes."""

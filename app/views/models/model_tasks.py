@@ -23,7 +23,7 @@ from app.views.models import model_wording
 from app.views.models.consent_dialog import Question, is_loaded, unknown_question
 from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
-from app.views.theme import SPACE
+from app.views.theme import SPACE, current
 from app.views.widgets import IconLabel, push_button
 from app.views.wording import counted
 

@@ -48,6 +48,7 @@ class StudyHanging(QObject):
         self._background = background
         self._notices = notices
         self._may_arrange = may_arrange
+        self.undo_key: Callable[[], str] = lambda: ""
         self.protocols = Protocols(folder)
         self._read = False
         self._hung: tuple[Slot, ...] = ()  # of the last arrangement
@@ -106,7 +107,7 @@ class StudyHanging(QObject):
         self._notices.show_notice(
             "info",
             arrangement.protocol.title,
-            f"{own}{why}. Undo shows the study as before.",
+            f"{own}{why}. {self.undo_key() or 'Undo'} shows the study as before.",
             action=("Undo", partial(self._undo, self._workspace.commands.undo_label)),
         )
 
