@@ -378,7 +378,7 @@ def locked(path: Path) -> Generator[None]:
     """Keep other programs from changing a file; where a lock cannot be had, go on without."""
     from filelock import FileLock
 
-    lock = FileLock(path.with_name(path.name + ".lock"), timeout=_LOCK_S)
+    lock = FileLock(path.with_suffix(".lock"), timeout=_LOCK_S)
     try:
         lock.acquire()
     except OSError as error:
