@@ -23,6 +23,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = tuple(
     (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()
 )
 _NAME = re.compile(r"\{([\w.+-]+)\}")  # of a command, in place of its key
+_SHORTENED = 3  # keys with the same modifiers
 _HELP_WIDTH = 1000  # px: each gesture on one line
 
 
@@ -75,9 +76,18 @@ def gestures(key_of: Callable[[str], str]) -> tuple[tuple[str, Rows], ...]:
         return text or "no key"
 
     return tuple(
-        (title, tuple((_NAME.sub(key, keys), what) for keys, what in rows))
+        (title, tuple((_shortened(_NAME.sub(key, keys)), what) for keys, what in rows))
         for title, rows in GESTURES
     )
+
+
+def _shortened(keys: str) -> str:
+    """Return "Ctrl+1, 2, 3" for "Ctrl+1, Ctrl+2, Ctrl+3"."""
+    parts = keys.split(", ")
+    held = {part.rpartition("+")[0] for part in parts}
+    if len(parts) < _SHORTENED or len(held) > 1 or "" in held:
+        return keys
+    return ", ".join([parts[0], *(part.rpartition("+")[2] for part in parts[1:])])
 
 
 def shortcuts(parent: QWidget, key_of: Callable[[str], str]) -> QDialog:

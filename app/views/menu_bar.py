@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
-SCHEMES = {"system": "As the system", "dark": "Dark", "light": "Light"}
+SCHEMES = {"system": "System", "dark": "Dark", "light": "Light"}
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 

@@ -69,6 +69,7 @@ class TaskBar(QWidget):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Progress")
         self.icon = IconLabel("cpu")
+        self.icon.hide()
         self.text = wrapped_label("", "")
         self.cancel = push_button("Cancel", cancel)
         self.cancel.setAutoDefault(False)

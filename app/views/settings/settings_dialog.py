@@ -326,7 +326,7 @@ class AppearancePage(SettingsPage):
         super().__init__()
         self.add_heading("How do the windows look?")
         form = Form()
-        schemes = (("system", "As the system"), ("dark", "Dark"), ("light", "Light"))
+        schemes = (("system", "System"), ("dark", "Dark"), ("light", "Light"))
         self.theme = Choice(schemes)
         self.theme.choose(theme)
         note = "Also under View > Theme. Images are on black in every theme."

@@ -57,6 +57,7 @@ class ProtocolDialog(QDialog):
         self.errors: dict[str, QLabel] = {}
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Hanging protocols; those that are ticked are used")
         self.list.currentRowChanged.connect(lambda _row: self._show_chosen())
         self.list.itemChanged.connect(self._ticked)
@@ -106,6 +107,7 @@ class ProtocolDialog(QDialog):
         self.words.setPlaceholderText("any, or such as chest, thorax")
         self.series = QSpinBox()
         self.series.setRange(0, 1000)
+        self.series.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self.prior = QCheckBox("An earlier study of the patient is open")
         return self._grid(
             ("title", "Title", self.title),

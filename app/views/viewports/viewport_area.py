@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
 from app.views.documents.document_pages import DRAWN
-from app.views.theme import THEME
+from app.views.theme import DARK
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
 from app.views.viewports.viewport_frame import (
     SERIES_MIME,
@@ -193,10 +193,10 @@ class ViewportArea(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(THEME.window))
+        painter.fillRect(self.rect(), QColor(DARK.window))
         if len(self._layout.viewports) > 1:
             around = self.active.geometry().adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
-            painter.fillRect(around, QColor(THEME.accent))
+            painter.fillRect(around, QColor(DARK.accent))
         painter.end()
 
     # The active viewport
