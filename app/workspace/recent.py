@@ -116,9 +116,12 @@ class RecentOpenings:
     def _read(self) -> _Kept:
         if self._file is None:
             return _Kept()
-        before = self._store.problem
+        wanted = self.kept
+        self._store.problem, before = "", self._store.problem
         found = self._store.read()
-        if self._store.problem != before:
+        set_aside = bool(self._store.problem)
+        self._store.problem = self._store.problem or before
+        if set_aside and wanted:
             self._change(lambda known: known)  # they are still to be kept
         return found
 
