@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox
 
 from app import paths
 from app.imaging.types import Instance, Series, Study
@@ -203,7 +203,7 @@ def enter(field: QLineEdit, text: str) -> None:
     QTest.keyClicks(field, text)
 
 
-def press(button: QPushButton) -> None:
+def press(button: QAbstractButton) -> None:
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
