@@ -44,6 +44,9 @@ AZURE_API_VERSION = "2024-10-21"
 
 LARGEST = 2**22  # bytes of a file that the user's settings are read from
 
+Language = Literal["system", "en", "de"]
+"""The language of the window; "system" for the computer's."""
+
 Text = Annotated[str, Field(max_length=2_000)]
 Price = Annotated[float | None, Field(ge=0, le=10_000, allow_inf_nan=False)]
 Rule = Literal["ask", "deny"]
@@ -276,12 +279,14 @@ class Settings(_Part):
 
     Attributes:
         version: Version of the file's format.
+        language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
         theme: The colours of the windows; "system" for those of the desktop.
     """
 
     version: int = 2
+    language: Language = "system"
     llm: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()

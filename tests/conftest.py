@@ -74,6 +74,7 @@ def own_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIGHTLINE_HOME", str(home))
         patch.delenv("SIGHTLINE_MODELS", raising=False)
+        patch.setenv("SIGHTLINE_LANGUAGE", "en")  # whatever the computer's is
         yield home
 
 

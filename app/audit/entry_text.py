@@ -18,7 +18,15 @@ _ABOUT = {
     "pictures": "may pictures be sent",
     "risky_pictures": "may pictures with possible burnt-in text be sent",
 }
-_OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped", "not_run": "not run"}
+_OUTCOMES = {
+    "ok": "done",
+    "failed": "failed",
+    "cancelled": "stopped",
+    "not_run": "not run",
+    "granted": "allowed",
+    "refused": "not allowed",
+    "damaged": "damaged",
+}
 
 
 def entry_kind(entry: Entry) -> str:
@@ -79,9 +87,9 @@ def outcome_text(entry: Entry) -> str:
     """Return the outcome in words, e.g. "failed"; "" if the entry has none."""
     facts = entry.facts
     if entry.action == "approval_answered":
-        return "allowed" if facts.get("granted") else "not allowed"
+        return _OUTCOMES["granted" if facts.get("granted") else "refused"]
     if entry.action == "segment" and facts.get("why") not in ("begun", "full"):
-        return "damaged"
+        return _OUTCOMES["damaged"]
     status = str(facts.get("status", ""))
     return _OUTCOMES.get(status, status)
 

@@ -29,6 +29,7 @@ from app.agent.events import (
 from app.agent.request import Decision
 from app.errors import SightlineError
 from app.log import get_logger
+from app.views.translation import tr
 from app.workspace.workspace import Workspace
 
 BATCH_MS = 30  # the longest that events wait: not noticeable, yet several tokens arrive in it
@@ -247,8 +248,8 @@ class AgentThread(QObject):
             self._run_id = self._runner.ask(question.request)
         except (SightlineError, RuntimeError) as error:
             _log.warning("a question could not be handed over (%s)", type(error).__name__)
-            remedy = "Close Sightline and start it again."
-            self._fail(question, "The assistant is not running.", remedy)
+            remedy = tr("Close Sightline and start it again.")
+            self._fail(question, tr("The assistant is not running."), remedy)
 
     def _fail(self, question: Question, reason: str, remedy: str) -> None:
         """End a question that never reached the runner like a run that failed."""

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import __version__
 from app.views import icons, theme
+from app.views.translation import use_language
 
 MANY = 10_000
 """Number of open instances above which a full collection takes 15 ms."""
@@ -89,8 +90,11 @@ def show_theme(scheme: str) -> None:
         theme.show(application, scheme)
 
 
-def create_application(argv: Sequence[str] = ()) -> QApplication:
-    """Return the process's Qt application with the theme applied; the first call creates it."""
+def create_application(argv: Sequence[str] = (), language: str = "en") -> QApplication:
+    """Return the process's Qt application with the theme applied; the first call creates it.
+
+    `language` is that of the window's texts; see `translation.use_language`.
+    """
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):
         return existing
@@ -103,6 +107,7 @@ def create_application(argv: Sequence[str] = ()) -> QApplication:
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("sightline")
+    use_language(language)
     theme.apply(application)
     application.setWindowIcon(icons.icon(icons.MARK))
     return application

@@ -18,6 +18,7 @@ from shiboken6 import isValid
 from app.errors import Cancelled, SightlineError, unexpected
 from app.log import get_logger
 from app.tools.api import CancelToken
+from app.views.wording import error_text
 
 
 class GuiCalls(QObject):
@@ -170,7 +171,7 @@ class DaemonTasks:
                 self._tokens.discard(token)
                 return
             except SightlineError as error:
-                answer = partial(failed, error.text)
+                answer = partial(failed, error_text(error))
             except Exception as error:
                 _log.warning("a background task failed (%s)", type(error).__name__)
                 answer = partial(failed, unexpected(error).text)

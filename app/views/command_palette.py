@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, 
 
 from app.views.layouts import column
 from app.views.theme import SPACE
+from app.views.translation import tr
 
 _ACTION = Qt.ItemDataRole.UserRole
 _WIDTH, _HEIGHT = 520, 420
@@ -21,17 +22,17 @@ class CommandPalette(QDialog):
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
-        self.setWindowTitle("Find a command")
+        self.setWindowTitle(tr("Find a command"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(_WIDTH, _HEIGHT)
         self._commands = list(commands_of(window))
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Type a command, such as “invert”")
-        self.search.setAccessibleName("Search the commands")
+        self.search.setPlaceholderText(tr("Type a command, such as “invert”"))
+        self.search.setAccessibleName(tr("Search the commands"))
         self.search.textChanged.connect(self._fill)
         self.search.installEventFilter(self)
         self.list = QListWidget()
-        self.list.setAccessibleName("Commands")
+        self.list.setAccessibleName(tr("Commands"))
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.itemActivated.connect(self._run)

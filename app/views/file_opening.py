@@ -20,6 +20,7 @@ from app.views.application import CollectionPause
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.notices import Notices
+from app.views.translation import tr, tr_n
 from app.views.widgets import ProgressRow, label, tool_button
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace, first_to_show
@@ -56,7 +57,7 @@ class FileOpening(QObject):
         self._running: list[_Scan] = []
         self._collection_pause = CollectionPause()
         self._own: Instance | None = None  # what an opening chose to show, not the user
-        stop = tool_button("x", "Stop opening", self.stop, 12)
+        stop = tool_button("x", tr("Stop opening"), self.stop, 12)
         self.progress = ProgressRow(stop, 140, "caption")
 
     @property
@@ -72,7 +73,11 @@ class FileOpening(QObject):
         self._running.append(scan)
         self._collection_pause.begin()
         name = paths[0].name or str(paths[0])
-        self.progress.set_progress(f"Opening {name if len(paths) == 1 else f'{len(paths)} items'}…")
+        self.progress.set_progress(
+            tr("Opening {name}…").format(name=name)
+            if len(paths) == 1
+            else tr_n("Opening %n item…", "Opening %n items…", len(paths))
+        )
         self.progress.show()
         self._loader.scan(
             paths,
@@ -90,7 +95,9 @@ class FileOpening(QObject):
         self.cancel()
         if kept:
             self._notices.show_notice(
-                "info", "Opening stopped", "Images found so far stay open; the rest was not read."
+                "info",
+                tr("Opening stopped"),
+                tr("Images found so far stay open; the rest was not read."),
             )
 
     def cancel(self) -> None:
@@ -102,7 +109,7 @@ class FileOpening(QObject):
 
     def _show_progress(self, scan: _Scan, done: int, total: int) -> None:
         if scan in self._running:
-            text = f"Opening: {done:,} of {total:,} files"
+            text = tr("Opening: {done:,} of {total:,} files").format(done=done, total=total)
             self.progress.set_progress(text, done, max(total, 1))
 
     def _grow(self, scan: _Scan, result: ScanResult) -> None:
@@ -166,11 +173,16 @@ class FileOpening(QObject):
             self._notices.show_problems(result.problems)
         elif not result.studies:
             name = paths[0].name or str(paths[0])
-            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
             self._notices.show_notice(
                 "warning",
-                f"No images in {name}{more}",
-                f"Choose {OPENABLE} files, or {CONTAINERS} of them.",
+                tr("No images in {name}").format(name=name)
+                if len(paths) == 1
+                else tr("No images in {name} and {count} more").format(
+                    name=name, count=len(paths) - 1
+                ),
+                tr("Choose {openable} files, or {containers} of them.").format(
+                    openable=OPENABLE, containers=tr(CONTAINERS)
+                ),
             )
         if result.studies:
             self.studies_opened.emit(paths)
@@ -238,7 +250,7 @@ class _DropMark(QFrame):
         super().__init__(parent)
         self.setProperty("drop", True)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        text = label("Drop to open", "heading")
+        text = label(tr("Drop to open"), "heading")
         text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column(text, parent=self)
         self.hide()

@@ -14,6 +14,7 @@ from app.imaging.processes.confinement import can_confine
 from app.paths import shipped_table
 from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
+from app.views.translation import tr
 from app.views.widgets import IconLabel, label, push_button, rule
 
 Rows = tuple[tuple[str, str], ...]
@@ -25,33 +26,40 @@ GESTURES: tuple[tuple[str, Rows], ...] = tuple(
 _NAME = re.compile(r"\{([\w.+-]+)\}")  # of a command, in place of its key
 _SHORTENED = 3  # keys with the same modifiers
 _HELP_WIDTH = 1000  # px: each gesture on one line
+_HELP_HEIGHT = 640  # px, as the smallest screens have; what is more is scrolled
 
 
 def about(parent: QWidget) -> QDialog:
     """Return the about dialog."""
     words = column(
-        label("Sightline", "heading"), label(f"Version {__version__}", "muted"), spacing=2
+        label("Sightline", "heading"),
+        label(tr("Version {version}").format(version=__version__), "muted"),
+        spacing=2,
     )
-    warning = (
+    warning = tr(
         "Not for diagnosis. Sightline is not a medical device; AI results may be wrong or "
         "incomplete."
     )
-    credits_ = (
+    credits_ = tr(
         "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
         "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT)."
     )
     confined = (
-        "Files are decoded in isolated processes: they cannot write files, start programs or use "
-        "the network."
+        tr(
+            "Files are decoded in isolated processes: they cannot write files, start programs or "
+            "use the network."
+        )
         if can_confine()
-        else "This system cannot isolate the processes that decode files: they run with your "
-        "permissions."
+        else tr(
+            "This system cannot isolate the processes that decode files: they run with your "
+            "permissions."
+        )
     )
     dialog, _layout = _dialog(
         parent,
-        "About Sightline",
+        tr("About Sightline"),
         row(IconLabel("sightline", 64), (words, 1), spacing=SPACE.l),
-        label("A medical image viewer with a built-in assistant.", wrap=True),
+        label(tr("A medical image viewer with a built-in assistant."), wrap=True),
         label(warning, "warning", wrap=True),
         label(confined, "caption", wrap=True),
         rule(),
@@ -73,10 +81,10 @@ def gestures(key_of: Callable[[str], str]) -> tuple[tuple[str, Rows], ...]:
             text = QKeySequence(key_of(found[1])).toString(QKeySequence.SequenceFormat.NativeText)
         except KeyError:
             return ""  # a window without the assistant lacks its commands
-        return text or "no key"
+        return text or tr("no key")
 
     return tuple(
-        (title, tuple((_shortened(_NAME.sub(key, keys)), what) for keys, what in rows))
+        (title, tuple((_shortened(_NAME.sub(key, tr(keys))), what) for keys, what in rows))
         for title, rows in GESTURES
     )
 
@@ -93,7 +101,7 @@ def _shortened(keys: str) -> str:
 def shortcuts(parent: QWidget, key_of: Callable[[str], str]) -> QDialog:
     """Return the dialog that lists the keys and mouse gestures."""
     left, middle, right = (
-        column(label(title, "title"), _grid(rows), spacing=SPACE.m)
+        column(label(tr(title), "title"), _grid(rows), spacing=SPACE.m)
         for title, rows in gestures(key_of)
     )
     inside = QWidget()
@@ -103,12 +111,13 @@ def shortcuts(parent: QWidget, key_of: Callable[[str], str]) -> QDialog:
         spacing=SPACE.xl,
         parent=inside,
     )
-    area = _scrolling(inside, "Keys and gestures")
-    dialog, layout = _dialog(parent, "Keyboard and mouse", (area, 1))
+    area = _scrolling(inside, tr("Keys and gestures"))
+    dialog, layout = _dialog(parent, tr("Keyboard and mouse"), (area, 1))
     margins = layout.contentsMargins()
     width = _HELP_WIDTH - margins.left() - margins.right() - SPACE.l  # and a scroll bar
     around = layout.minimumSize().height() - area.minimumSizeHint().height()
-    wanted = QSize(_HELP_WIDTH, beside.totalHeightForWidth(width) + around)
+    height = min(beside.totalHeightForWidth(width) + around, _HELP_HEIGHT)
+    wanted = QSize(_HELP_WIDTH, height)
     room = dialog.screen().availableGeometry().size() - QSize(40, 60)
     dialog.resize(wanted.boundedTo(room))
     return dialog
@@ -136,7 +145,7 @@ def _grid(rows: Rows) -> QGridLayout:
     beginning = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
     for number, (keys, what) in enumerate(rows):
         grid.addWidget(label(keys, "key"), number, 0, beginning)
-        grid.addWidget(label(what, "muted", wrap=True), number, 1)
+        grid.addWidget(label(tr(what), "muted", wrap=True), number, 1)
     return grid
 
 
@@ -145,6 +154,6 @@ def _dialog(parent: QWidget, title: str, *parts: LayoutPart) -> tuple[QDialog, Q
     dialog = QDialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)
-    foot = row(1, push_button("Close", dialog.accept))
+    foot = row(1, push_button(tr("Close"), dialog.accept))
     margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
     return dialog, column(*parts, foot, spacing=SPACE.m, margins=margins, parent=dialog)

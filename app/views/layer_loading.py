@@ -16,6 +16,8 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult
 from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
+from app.views.translation import tr
+from app.views.wording import error_text
 from app.workspace.layers import LayerRequest, Place, key_of
 from app.workspace.studies import instances_of
 from app.workspace.workspace import REFORMAT, Workspace
@@ -86,7 +88,7 @@ class LayerLoading(QObject):
         """Lay a label volume over the shown images; on an error call `failed` or tell the user."""
         over = self._viewport.acquired
         if over is None or labels.sop_instance_uid == over.sop_instance_uid:
-            reason = "a label volume needs an image to be overlaid on, and none is shown"
+            reason = tr("a label volume needs an image to be overlaid on, and none is shown")
             self._tell(FileProblem(reason, subject=str(labels.path), remedy="Show its image first"))
             return
         source, key = self._workspace.scale_source(over), self._workspace.scale_key(over)
@@ -106,8 +108,8 @@ class LayerLoading(QObject):
                 self.lay(labels, failed)
                 return
             problem = next(iter(result.problems), None)
-            reason = problem.reason if problem else "not an NRRD, NIfTI or MetaImage volume"
-            remedy = "Open a DICOM segmentation as you would an image"
+            reason = tr(problem.reason) if problem else tr("not an NRRD, NIfTI or MetaImage volume")
+            remedy = tr("Open a DICOM segmentation as you would an image")
             (failed or self._tell)(FileProblem(reason, subject=str(path), remedy=remedy))
 
         self._background.watch(self._decoder.scan([path]), found, failed or self._tell)
@@ -132,7 +134,7 @@ class LayerLoading(QObject):
         viewport = self._viewport
         if viewport.presentation is None:
             self._layers.changed.emit()
-            reason = "this presentation state does not apply to the image shown"
+            reason = tr("this presentation state does not apply to the image shown")
             self._tell(
                 FileProblem(reason, subject=str(instance.path), remedy="Its images may not be open")
             )
@@ -210,7 +212,7 @@ class LayerLoading(QObject):
         self._background.watch(
             self._decoder.layer(instance),
             partial(layers.take_layer, key),
-            lambda error: layers.fail(key, error.text),
+            lambda error: layers.fail(key, error_text(error)),
         )
 
     def _read_frame(self, request: LayerRequest) -> None:
@@ -226,7 +228,7 @@ class LayerLoading(QObject):
 
     def _fail_frame(self, request: LayerRequest, error: SightlineError) -> None:
         self._reading.pop(request.place, None)
-        self._layers.fail_frame(request, error.text)
+        self._layers.fail_frame(request, error_text(error))
 
 
 _DRAW = frozenset({Content.SEGMENTATION, Content.STRUCTURES})

@@ -32,6 +32,7 @@ from app.imaging.studies.instance_lists import loaded_instances
 from app.imaging.types import Frame, Instance, Plane, ScanResult, Series, Study, Volume, Window
 from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
+from app.views.wording import error_text
 from app.workspace.signals import Signal
 from app.workspace.viewport import REFORMAT, FrameRequest, Viewport
 from app.workspace.workspace import ScaleKey, Workspace
@@ -126,7 +127,7 @@ class FrameLoading:
         )
 
     def _fail(self, request: FrameRequest, error: SightlineError) -> None:
-        self._viewport.fail(request, error.text)
+        self._viewport.fail(request, error_text(error))
 
 
 class Loader:

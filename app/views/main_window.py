@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from PySide6.QtCore import (
     QByteArray,
@@ -33,7 +34,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QPushButton,
     QSizePolicy,
-    QSplitter,
     QWidget,
 )
 
@@ -54,7 +54,6 @@ from app.views.browser.layers_panel import LayersPanel
 from app.views.browser.problem_list import problems_text
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
-from app.views.canvas.pane import PaneArea
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import CommandPalette, commands_of
@@ -69,7 +68,9 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.preset_dialog import PresetDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
+from app.views.translation import LanguageSetting, tr
 from app.views.viewports.linking import ViewportLinks
+from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
@@ -91,7 +92,7 @@ _FILTER = ";;".join(
 )
 _VOLUMES = f"Label volumes ({' '.join(PATTERNS['Volumes'])});;All files (*)"
 _RECENT_SHOWN = 3  # on the start page; the menu has more
-NARROW_MIDDLE = 480  # px of the middle below which canvas and panes lie one below the other
+_LEAST_MIDDLE = 480  # px of the middle; what is over it, docks may take
 
 
 class MainWindow(QMainWindow):
@@ -116,6 +117,7 @@ class MainWindow(QMainWindow):
         open_settings: Callable[[], object] | None = None,
         open_audit: Callable[[], object] | None = None,
         open_models: Callable[[], object] | None = None,
+        language: LanguageSetting | None = None,
         layout_file: Path | None = None,
     ) -> None:
         super().__init__()
@@ -127,10 +129,13 @@ class MainWindow(QMainWindow):
         self.open_settings = open_settings
         self.open_audit = open_audit
         self.open_models = open_models
+        self.language = language
         self._closed = self._may_quit = False
         self._hidden_panels: list[QDockWidget] = []
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
+        self.second: SecondWindow | None = None
+        self._second_geometry = QByteArray()
         self.background = Background(parent=self)
         self.loader = Loader(
             workspace.viewport, decoder, self.background, workspace.studies.place_of
@@ -182,12 +187,14 @@ class MainWindow(QMainWindow):
         self._update_status()
         FileDrops(self, self._center, self.open_paths, self.lay_dropped)
         self._tell_set_aside()
+        workspace.layout.changed.connect(self._follow_second)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file, self._tell_broken)
             self.docks["Layers"].hide()  # whatever the last image had
+            self._second_geometry = saved_bytes(self._layout_file, "second")
 
     def _tell_broken(self, problem: str) -> None:
-        title = "A file of your settings could not be used"
+        title = tr("A file of your settings could not be used")
         self.notices.show_notice("warning", title, problem)
 
     def _tell_set_aside(self) -> None:
@@ -219,28 +226,23 @@ class MainWindow(QMainWindow):
                 lambda error: self.notices.show_error(error),
                 Background(1, self),
                 tuple(buttons),
-                (
-                    *((("The last session", self.open_session),) if self.recent.session else ()),
-                    *(
-                        (opening_text(one), partial(self.open_paths, one))
-                        for one in self.recent.all()[:_RECENT_SHOWN]
-                    ),
-                ),
+                self._start_offers(),
             )
         )
         self.links = ViewportLinks(self.viewports, self.workspace)
-        self.panes = PaneArea(self.workspace.panes, self.background)
-        self.splitter = _Center()
-        self.splitter.addWidget(self.viewports)
-        self.splitter.addWidget(self.panes)
-        self.splitter.setSizes([600, 400])
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 2)
-        # A splitter would lay out notices that are placed over it, so it is wrapped in a widget.
+        # The area would take notices that are placed over it for viewports.
         center = self._center = QWidget()
-        column(self.splitter, parent=center)
+        column(self.viewports, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
+
+    def _start_offers(self) -> tuple[Action, ...]:
+        """Return what the start page offers to open again."""
+        offers: list[Action] = []
+        if self.recent.session is not None:
+            offers.append((tr("The last session"), self.open_session))
+        recent = self.recent.all()[:_RECENT_SHOWN]
+        return (*offers, *((opening_text(one), partial(self.open_paths, one)) for one in recent))
 
     @property
     def canvas(self) -> Canvas:
@@ -284,7 +286,7 @@ class MainWindow(QMainWindow):
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
-        made = WindowDocks(self, self.splitter, panels)
+        made = WindowDocks(self, self.viewports, panels)
         self.findings_list.count_changed.connect(made.titles["Findings"].set_count)
         return made
 
@@ -309,7 +311,7 @@ class MainWindow(QMainWindow):
     @property
     def busy(self) -> bool:
         """Whether a scan, frame, drawing, report or pane is still unfinished."""
-        parts = (self.opening, self.viewports, self.panes)
+        parts = (self.opening, self.viewports)
         return any(part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
@@ -320,7 +322,7 @@ class MainWindow(QMainWindow):
         """Open what was open when the program was closed last, in the same layout."""
         session = self.recent.session
         if session is None:
-            self.notices.show_notice("info", "No session is kept on this computer")
+            self.notices.show_notice("info", tr("No session is kept on this computer"))
             return
         self._restored = session
         self.open_paths(session.paths)
@@ -339,9 +341,9 @@ class MainWindow(QMainWindow):
             for path in dict.fromkeys(self._opened_paths)
             if any(file.startswith(str(path)) for file in files)
         )
-        layout = self.workspace.layout
-        slots = tuple((one.x, one.y, one.width, one.height) for one in layout.slots)
-        shown = (one.acquired for one in layout.viewports)
+        screen = self.workspace.layout.main
+        slots = tuple((one.x, one.y, one.width, one.height) for one in screen.slots)
+        shown = (one.acquired for one in screen.viewports)
         return Session(paths, slots, tuple(one.sop_instance_uid if one else "" for one in shown))
 
     def _keep_recent(self, files: Sequence[Path]) -> None:
@@ -359,11 +361,18 @@ class MainWindow(QMainWindow):
         if name:
             self.layer_loading.lay_file(Path(name))
 
-    def lay_dropped(self, files: Sequence[Path], place: QPoint | None = None) -> None:
-        """Lay a label volume over the image on which it was dropped; open any other files."""
+    def lay_dropped(
+        self, files: Sequence[Path], place: QPoint | None = None, window: QWidget | None = None
+    ) -> None:
+        """Lay a label volume over the image on which it was dropped; open any other files.
+
+        `place` is where on the screen they were dropped (px), None for on the active viewport;
+        `window` the window on which, by default this one.
+        """
         names = [file.name.lower() for file in files]
         endings = tuple(pattern.removeprefix("*") for pattern in PATTERNS["Volumes"])
-        frame = self.viewports.frame_at(place) if place is not None else self.viewports.active
+        active = self.viewports.active
+        frame = self.viewports.frame_at(place, window or self) if place is not None else active
         if len(names) != 1 or not names[0].endswith(endings) or frame.canvas.picture is None:
             self.open_paths(files)
             return
@@ -404,9 +413,61 @@ class MainWindow(QMainWindow):
         """Open the searchable list of all commands."""
         CommandPalette(self).open()
 
+    def choose_language(self, code: str) -> None:
+        """Save the language of the window, which is used from the next start on."""
+        if self.language is None:
+            return
+
+        def saved(done: bool) -> None:
+            if done:
+                text = tr("It is used from the next start of Sightline on.")
+                self.notices.show_notice("info", tr("Language chosen"), text)
+            else:
+                self.notices.show_notice("warning", tr("The settings could not be saved"))
+
+        self.background.submit(partial(self.language.choose, code), saved)
+
     def toggle_full_screen(self) -> None:
-        """Fill the screen with the window, or give it back its size."""
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+        """Fill the screen with the window that is used, or give it back its size."""
+        second = self.second is not None and self.second.isActiveWindow()
+        window = self.second if second and self.second is not None else self
+        window.setWindowState(window.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    def _follow_second(self) -> None:
+        """Open or close the second window, as the layout has one or not."""
+        screen = self.workspace.layout.second
+        if screen is not None and self.second is None:
+            actions = [
+                action
+                for _name, action in commands_of(self)
+                if isinstance(action.parent(), (MainWindow, QDockWidget))
+            ]
+            area = self.viewports.add_area(screen)
+            second = SecondWindow(self, area, actions, self._second_geometry)
+            FileDrops(
+                second,
+                area,
+                self.open_paths,
+                lambda files, place: self.lay_dropped(files, place, second),
+            )
+            second.close_wanted.connect(self.workspace.layout.close_second)
+            self.second = second
+            # Opened again at the start, it must not take the keys from the main window.
+            used = self.workspace.viewport in screen.viewports
+            second.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, not used)
+            second.show()
+            if not used:
+                self.activateWindow()
+        elif screen is None and self.second is not None:
+            self._end_second()
+
+    def _end_second(self) -> None:
+        second, self.second = self.second, None
+        if second is not None:
+            self._second_geometry = second.saveGeometry()
+            self.viewports.remove_area(second.area)
+            second.hide()
+            second.deleteLater()
 
     def toggle_panels(self) -> None:
         """Hide all panels, so that the images have the room; or show those again."""
@@ -513,6 +574,9 @@ class MainWindow(QMainWindow):
         if not event.spontaneous():  # as it is when a minimised window comes back
             new = self._layout_file is None or not self._layout_file.exists()
             QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
+            if self._layout_file is not None and saved_bytes(self._layout_file, "second-open"):
+                open_second = self.workspace.layout.open_second
+                QTimer.singleShot(0, self, lambda: open_second(activate=False))
             self.canvas.setFocus()
         freeze_startup_objects()
 
@@ -548,11 +612,17 @@ class MainWindow(QMainWindow):
             return
         if not self._closed:
             if self._layout_file is not None:
-                save_layout(self, self._layout_file)
+                save_layout(self, self._layout_file, self._second_values())
             if self.recent.kept:
                 self.recent.keep_session(self._session())
             self.shut_down()
         super().closeEvent(event)
+
+    def _second_values(self) -> dict[str, QByteArray]:
+        """Return what to save of the second window: where it was, and whether it is open."""
+        second = self.second
+        geometry = second.saveGeometry() if second is not None else self._second_geometry
+        return {"second": geometry, "second-open": QByteArray(b"yes" if second else b"")}
 
     def shut_down(self) -> None:
         """Stop threads, timers and listeners; further calls have no effect."""
@@ -561,6 +631,7 @@ class MainWindow(QMainWindow):
         self._closed = True
         self.closing.emit()
         self.workspace.close()
+        self._end_second()
         self.opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes)
@@ -573,19 +644,6 @@ class MainWindow(QMainWindow):
 
 def _measurements(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
-
-
-class _Center(QSplitter):
-    """Canvas and panes side by side, or one below the other in a narrow window."""
-
-    def __init__(self) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
-        self.setChildrenCollapsible(False)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        narrow = event.size().width() < NARROW_MIDDLE
-        self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
-        super().resizeEvent(event)
 
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
@@ -736,7 +794,7 @@ class WindowDocks(QObject):
     def widen(self) -> None:
         """Widen docks that a narrow window has shrunk, as far as there is room now."""
         window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
-        spare = self._middle.width() - NARROW_MIDDLE
+        spare = self._middle.width() - _LEAST_MIDDLE
         if not self._started or spare <= 0:
             return
         columns = {
@@ -797,14 +855,21 @@ class WindowDocks(QObject):
         QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
 
 
-def save_layout(window: QMainWindow, path: Path) -> None:
-    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written."""
+def save_layout(
+    window: QMainWindow, path: Path, others: Mapping[str, QByteArray] = MappingProxyType({})
+) -> None:
+    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written.
+
+    `others` are further values by name, which `saved_bytes` returns.
+    """
     if path.exists() and not path.is_file():
         return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     settings.setValue("window/version", LAYOUT_VERSION)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
+    for name, value in others.items():
+        settings.setValue(f"window/{name}", value.toBase64().toStdString())
     settings.sync()
 
 
@@ -824,12 +889,17 @@ def restore_layout(
         return False
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     version = str(settings.value("window/version", LAYOUT_VERSION))
-    geometry, state = (
-        QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())
-        for name in ("geometry", "state")
-    )
+    geometry, state = (saved_bytes(path, name) for name in ("geometry", "state"))
     if window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION):
         return True
     if version == str(LAYOUT_VERSION):
         tell(set_aside(path, "The layout of the window"))
     return False
+
+
+def saved_bytes(path: Path, name: str) -> QByteArray:
+    """Return a value that `save_layout` wrote; empty if it is missing or damaged."""
+    if not path.is_file():
+        return QByteArray()
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    return QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

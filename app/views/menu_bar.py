@@ -21,6 +21,7 @@ from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.scrolling import Scroller
 from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
+from app.views.translation import LANGUAGES, SYSTEM, tr, translatable
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
 from app.workspace import drawing
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
-SCHEMES = {"system": "System", "dark": "Dark", "light": "Light"}
+SCHEMES = {
+    "system": translatable("System"),
+    "dark": translatable("Dark"),
+    "light": translatable("Light"),
+}
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
@@ -55,17 +60,18 @@ class MainActions:
         self._make_scroll_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
-        self.edit_presets = self._action("Edit presets…", window.edit_presets)
+        self.edit_presets = self._action(tr("Edit presets…"), window.edit_presets)
         self.presets = PresetMenu(window, self.edit_presets)
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
-        self.last_session = self._action("Open the last session", window.open_session)
+        self.last_session = self._action(tr("Open the last session"), window.open_session)
         self.recent_menu = RecentMenu(window, self.last_session)
         self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
         )
+        self.language_menu = LanguageMenu(window, self._action)
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self.layout_menu.addMenu(self.link_menu)
         self.shortcuts_ = Shortcuts(window.shortcuts_file, window)
@@ -134,7 +140,7 @@ class MainActions:
         self.quit = add("Quit", window.close, "Ctrl+Q")
         self.models = add("Models…", window.open_models, icon="cpu")
         self.shortcuts = add("Keyboard and mouse", window.show_shortcuts, "F1", "keyboard")
-        self.edit_keys = add("Change shortcuts…", window.edit_shortcuts)
+        self.edit_keys = add(tr("Change shortcuts…"), window.edit_shortcuts)
         self.audit = add("Audit log…", window.open_audit, icon="shield-check")
         self.about = add("About Sightline", window.show_about, icon="info")
 
@@ -175,6 +181,9 @@ class MainActions:
             self._window.documents.key_images.step(by)
 
         self.play = add("Play cine", lambda: scroll().toggle(), "P", "play", checkable=True)
+        self.play_all = add(
+            "Play cine in all viewports", self._window.viewports.play_all, "Shift+P"
+        )
         self.faster = add("Faster cine", lambda: scroll().change_speed(1), ".")
         self.slower = add("Slower cine", lambda: scroll().change_speed(-1), ",")
         self.next = add("Next image or frame", lambda: scroll().step(1), "Ctrl+Right")
@@ -222,6 +231,7 @@ class MainActions:
     def _fill_menu_bar(self) -> None:
         """Fill the menus; None stands for a separator."""
         marks = (self.mark_box, self.mark_point, self.mark_outside)
+        language = (self.language_menu,) if self._window.language is not None else ()
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             "File": (
                 *(self.open_files, self.open_folder, self.recent_menu),
@@ -231,7 +241,7 @@ class MainActions:
             "View": (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
-                *(self.theme_menu, None, self.layout_menu),
+                *(None, self.layout_menu, self.theme_menu, *language),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
@@ -240,7 +250,7 @@ class MainActions:
                 *(self.ruler, self.angle, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
                 *(self.previous_key, self.next_key, None),
-                *(self.play, self.faster, self.slower),
+                *(self.play, self.play_all, self.faster, self.slower),
             ),
             "Findings": (
                 *(self.undo, self.redo, None),
@@ -337,6 +347,7 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
+            ((self.play_all,), len(workspace.layout.viewports) > 1),
             ((self.next, self.previous), scroll.scrollable),
             ((self.next_key, self.previous_key), key_images),
             (of_studies, bool(workspace.studies.all)),
@@ -400,11 +411,11 @@ class ThemeMenu(QMenu):
     """The menu of the windows' colours."""
 
     def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
-        super().__init__("Theme", window)
+        super().__init__(tr("Theme"), window)
         self.choices: dict[str, QAction] = {}
         for scheme, text in SCHEMES.items():
             choose = partial(window.choose_theme, scheme)
-            action = make_action(text, choose, checkable=True)
+            action = make_action(tr(text), choose, checkable=True)
             action.triggered.connect(lambda _checked=False: self._check())
             self.choices[scheme] = action
             self.addAction(action)
@@ -414,6 +425,25 @@ class ThemeMenu(QMenu):
     def _check(self) -> None:
         for scheme, action in self.choices.items():
             action.setChecked(scheme == theme.changes().scheme)
+
+
+class LanguageMenu(QMenu):
+    """The menu of the window's languages; each is named in its own."""
+
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__(tr("Language"), window)
+        self._window = window
+        self.choices: dict[str, QAction] = {}
+        for code, name in {SYSTEM: tr("As the computer"), **LANGUAGES}.items():
+            action = make_action(name, partial(window.choose_language, code), checkable=True)
+            self.choices[code] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+
+    def _check(self) -> None:
+        language = self._window.language
+        for code, action in self.choices.items():
+            action.setChecked(language is not None and language.chosen() == code)
 
 
 class PresetMenu(QMenu):

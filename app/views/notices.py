@@ -16,6 +16,7 @@ from app.views.browser.problem_list import by_reason, problems_text
 from app.views.canvas.canvas import Canvas
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, tr_n
 from app.views.widgets import (
     ElidedLabel,
     IconLabel,
@@ -25,7 +26,6 @@ from app.views.widgets import (
     push_button,
     tool_button,
 )
-from app.views.wording import counted
 from app.workspace.workspace import Workspace
 
 MOST = 3  # shown at once; older ones make way
@@ -61,7 +61,7 @@ class Notice(QFrame):
         if not text:
             self.text.hide()
         mark = IconLabel(name, 18, tint)
-        away = tool_button("x", "Dismiss", self.dismiss, 14)
+        away = tool_button("x", tr("Dismiss"), self.dismiss, 14)
         buttons = [push_button(action[0], lambda: self._act(action[1]))] if action else []
         words = column(self.title, self.text, spacing=2)
         margins = (SPACE.m, SPACE.m, SPACE.s, SPACE.m)
@@ -112,27 +112,28 @@ class Notices(QWidget):
 
     def show_error(self, error: SightlineError) -> Notice:
         """Show an error with its remedy."""
-        text = SightlineError(error.reason, remedy=error.remedy).text
-        return self.show_notice("error", error.subject or "Something went wrong", text)
+        text = wording.error_text(SightlineError(error.reason, remedy=error.remedy))
+        return self.show_notice("error", error.subject or tr("Something went wrong"), text)
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
         """Show files that could not be opened; several files share one notice."""
         lost = [problem for problem in problems if not problem.remark]
         if len(problems) == 1:
             problem = problems[0]
-            error = SightlineError(problem.reason, remedy=problem.remedy)
+            text = wording.error_text(SightlineError(problem.reason, remedy=problem.remedy))
             tone = "error" if lost else "info"
-            notice = self.show_notice(tone, problem.path.name or str(problem.path), error.text)
+            notice = self.show_notice(tone, problem.path.name or str(problem.path), text)
             notice.title.setToolTip(plain_tip(str(problem.path)))
         elif problems:
             reasons = by_reason(problems)
             lines = [f"{reason.heading}: {reason.text}." for reason in reasons[:MOST_REASONS]]
             more = len(reasons) - MOST_REASONS
-            rest = f" {counted(more, 'other reason')}." if more > 0 else ""
+            if more > 0:
+                lines.append(tr_n("%n other reason.", "%n other reasons.", more))
             notice = self.show_notice(
                 "warning" if lost else "info",
                 problems_text(problems),
-                f"{' '.join(lines)}{rest} See the study list for what to do.",
+                " ".join([*lines, tr("See the study list for what to do.")]),
             )
             _leave_after(notice, LISTED_MS)
 
@@ -195,9 +196,9 @@ class Placeholder(QWidget):
         begin.setProperty("surface", "start")
         for page in (
             begin,
-            _page(waiting, label("Loading…", "muted")),
-            _page(broken, label("This image cannot be shown", "title"), self.error_text),
-            _page(label("Drag a series here from the list of studies", "muted", wrap=True)),
+            _page(waiting, label(tr("Loading…"), "muted")),
+            _page(broken, label(tr("This image cannot be shown"), "title"), self.error_text),
+            _page(label(tr("Drag a series here from the list of studies"), "muted", wrap=True)),
         ):
             self._pages.addWidget(page)
         canvas.installEventFilter(self)
@@ -224,7 +225,8 @@ class Placeholder(QWidget):
 
     def _wanted_page(self) -> int:
         if self._canvas.model.instance is None:
-            return 3 if self._workspace.studies.all and not self._canvas.alone else 0
+            several = len(self._workspace.layout.viewports) > 1
+            return 3 if self._workspace.studies.all and several else 0
         if self._canvas.error:
             self.error_text.setText(self._canvas.error)
             return 2
@@ -253,15 +255,15 @@ def _begin_page(mark: QWidget, actions: list[Action], recent: Sequence[Action]) 
         ]
     )
     buttons.setContentsMargins(0, SPACE.s, 0, 0)
-    hint = (
-        f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
-        "Images stay on this computer."
-    )
+    hint = tr(
+        "Drop {openable} files, or {containers} of them, anywhere on this "
+        "window. Images stay on this computer."
+    ).format(openable=OPENABLE, containers=tr(CONTAINERS))
     again = [push_button(text, run, icon_name="history") for text, run in recent]
-    title = [label("Open again", "section")] if again else []
+    title = [label(tr("Open again"), "section")] if again else []
     return _page(
         mark,
-        label("Open a study to begin", "heading"),
+        label(tr("Open a study to begin"), "heading"),
         label(hint, "muted", wrap=True),
         buttons,
         *title,

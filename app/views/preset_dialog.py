@@ -18,8 +18,9 @@ from app.imaging.pixels.windows import presets
 from app.imaging.types import Window
 from app.views.layouts import column, row
 from app.views.theme import SPACE, restyle
+from app.views.translation import tr
 from app.views.widgets import label, push_button
-from app.workspace.window_presets import MOST, WindowPresets, checked
+from app.workspace.window_presets import LONGEST, MOST, WindowPresets, checked
 
 NAME, CENTER, WIDTH = range(3)
 
@@ -36,16 +37,16 @@ class PresetDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"Window presets for {modality}")
+        self.setWindowTitle(tr("Window presets for {modality}").format(modality=modality))
         self._store = store
         self._modality = modality
         self._shown = shown
-        about = (
-            f"For every {modality} image. The keys 1 to 9 choose them in this order; the windows "
-            "in the image's file follow."
-        )
+        about = tr(
+            "For every {modality} image. The keys 1 to 9 choose them in this order; the windows in "
+            "the image's file follow."
+        ).format(modality=modality)
         self.table = QTableWidget(0, 3)
-        self.table.setHorizontalHeaderLabels(["Name", "Centre", "Width"])
+        self.table.setHorizontalHeaderLabels([tr("Name"), tr("Centre"), tr("Width")])
         self.table.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.table.verticalHeader().hide()
@@ -53,17 +54,17 @@ class PresetDialog(QDialog):
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setTabKeyNavigation(False)
-        self.table.setAccessibleName("Presets: name, centre and width")
+        self.table.setAccessibleName(tr("Presets: name, centre and width"))
         self.table.itemChanged.connect(lambda _item: self._check())
         self.table.itemSelectionChanged.connect(self._check)
         self.note = label("", "warning", wrap=True)
-        self.add = push_button("Add", self._add)
-        self.remove = push_button("Remove", self._remove)
-        self.up = push_button("Up", lambda: self._move(-1))
-        self.down = push_button("Down", lambda: self._move(1))
-        self.shipped = push_button("Shipped ones", self._take_shipped)
-        self.save = push_button("Save", self._save, primary=True)
-        cancel = push_button("Cancel", self.reject)
+        self.add = push_button(tr("Add"), self._add)
+        self.remove = push_button(tr("Remove"), self._remove)
+        self.up = push_button(tr("Up"), lambda: self._move(-1))
+        self.down = push_button(tr("Down"), lambda: self._move(1))
+        self.shipped = push_button(tr("Shipped ones"), self._take_shipped)
+        self.save = push_button(tr("Save"), self._save, primary=True)
+        cancel = push_button(tr("Cancel"), self.reject)
         for button in (self.add, self.remove, self.up, self.down, self.shipped, cancel):
             button.setAutoDefault(False)
         self.save.setAutoDefault(False)  # Enter ends the editing of a cell
@@ -108,9 +109,12 @@ class PresetDialog(QDialog):
         for at in range(self.table.rowCount()):
             name, center, width = self._texts(at)
             try:
-                found.append(checked(name, _number(center), _number(width)))
+                if not 0 < len(name) <= LONGEST:
+                    raise ValueError(tr("A name has 1 to {most} characters.").format(most=LONGEST))
+                found.append(_window(name, _number(center), _number(width)))
             except ValueError as error:
-                raise ValueError(f"Row {at + 1}: {error}") from error
+                text = tr("Row {number}: {problem}").format(number=at + 1, problem=error)
+                raise ValueError(text) from error
         return found
 
     def _check(self) -> None:
@@ -134,7 +138,7 @@ class PresetDialog(QDialog):
         """Add a row with the window of the shown image, and let its name be typed."""
         shown = self._shown
         center, width = (shown.center, shown.width) if shown is not None else (40.0, 400.0)
-        self._append(f"Preset {self.table.rowCount() + 1}", center, width)
+        self._append(tr("Preset {number}").format(number=self.table.rowCount() + 1), center, width)
         self.table.setCurrentCell(self.table.rowCount() - 1, NAME)
         if (item := self.table.item(self.table.rowCount() - 1, NAME)) is not None:
             self.table.editItem(item)
@@ -163,14 +167,25 @@ class PresetDialog(QDialog):
             self._store.save(self._modality, None if same else wanted)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            text = f"They cannot be saved ({reason}): they hold until Sightline is closed."
+            text = tr(
+                "They cannot be saved ({reason}): they hold until Sightline is closed."
+            ).format(reason=reason)
             self.note.setText(text)
             return
         self.accept()
+
+
+def _window(name: str, center: float, width: float) -> Window:
+    try:
+        return checked(name, center, width)
+    except ValueError as error:
+        problem = tr("The width must be above 0, and both numbers below 100 billion.")
+        raise ValueError(problem) from error
 
 
 def _number(text: str) -> float:
     try:
         return float(text)  # "1,500" is refused: it is 1500 to some and 1.5 to others
     except ValueError as error:
-        raise ValueError(f"“{text}” is not a number. Write it as 1500 or 0.5.") from error
+        problem = tr("“{text}” is not a number. Write it as 1500 or 0.5.").format(text=text)
+        raise ValueError(problem) from error

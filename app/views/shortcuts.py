@@ -13,23 +13,24 @@ from PySide6.QtWidgets import QDialog, QHeaderView, QKeySequenceEdit, QLineEdit,
 from app.settings import UserFile
 from app.views.layouts import column, row
 from app.views.theme import SPACE, restyle
+from app.views.translation import tr, translatable
 from app.views.widgets import Index, RowModel, RowTable, label, plain_tip, push_button
 
 _MOST = 1000  # of a file's entries, and characters of each
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 FIXED_KEYS: dict[str, tuple[str, ...]] = {
-    "scroll through the images": (
+    translatable("scroll through the images"): (
         *("Up", "Down", "Left", "Right", "PgUp", "PgDown", "Home", "End"),
     ),
-    "choose a window preset": tuple("123456789"),
-    "zoom": ("+", "-", "="),
-    "pan with the left mouse button": ("Space",),
-    "leave a tool, or stop the assistant": ("Esc", "Shift+Esc"),
-    "move the focus": ("Tab", "Shift+Tab"),
-    "press the button that has the focus": ("Return", "Enter"),
-    "copy, paste and select text": ("Ctrl+C", "Ctrl+V", "Ctrl+X"),
-    "search in a report": ("Ctrl+F",),
+    translatable("choose a window preset"): tuple("123456789"),
+    translatable("zoom"): ("+", "-", "="),
+    translatable("pan with the left mouse button"): ("Space",),
+    translatable("leave a tool, or stop the assistant"): ("Esc", "Shift+Esc"),
+    translatable("move the focus"): ("Tab", "Shift+Tab"),
+    translatable("press the button that has the focus"): ("Return", "Enter"),
+    translatable("copy, paste and select text"): ("Ctrl+C", "Ctrl+V", "Ctrl+X"),
+    translatable("search in a report"): ("Ctrl+F",),
 }
 """Keys that belong to the image or to fields, and what they do there."""
 
@@ -179,7 +180,7 @@ def _parse(data: Any) -> dict[str, str]:
 class _CommandModel(RowModel):
     """The commands with their keys; a changed key is bold."""
 
-    columns = ("Command", "Key")
+    columns = (translatable("Command"), translatable("Key"))
 
     def __init__(self, shortcuts: Shortcuts, parent: QObject) -> None:
         super().__init__(parent)
@@ -210,35 +211,36 @@ class ShortcutsDialog(QDialog):
     def __init__(self, shortcuts: Shortcuts, titles: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Keyboard shortcuts")
+        self.setWindowTitle(tr("Keyboard shortcuts"))
         self._shortcuts = shortcuts
         self._titles = titles
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search a command or a key")
-        self.search.setAccessibleName("Search the commands")
+        self.search.setPlaceholderText(tr("Search a command or a key"))
+        self.search.setAccessibleName(tr("Search the commands"))
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(lambda _text: self._fill())
         self.model = _CommandModel(shortcuts, self)
-        self.table = RowTable(self.model, "Commands and their keys", row_height=28, widths={1: 160})
+        name = tr("Commands and their keys")
+        self.table = RowTable(self.model, name, row_height=28, widths={1: 160})
         self.table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.table.setSelectionMode(RowTable.SelectionMode.SingleSelection)
         self.table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
         self.key = QKeySequenceEdit()
         self.key.setMaximumSequenceLength(1)
-        self.key.setAccessibleName("New key")
+        self.key.setAccessibleName(tr("New key"))
         self.key.keySequenceChanged.connect(lambda _key: self._typed())
         self.note = label("", "muted", wrap=True)
-        self.use = push_button("Set", self._use, primary=True)
-        self.remove = push_button("No key", lambda: self._set(""))
-        self.reset = push_button("Reset", self._reset)
-        self.reset_all = push_button("Reset all", self._reset_all)
-        close = push_button("Close", self.accept)
+        self.use = push_button(tr("Set"), self._use, primary=True)
+        self.remove = push_button(tr("No key"), lambda: self._set(""))
+        self.reset = push_button(tr("Reset"), self._reset)
+        self.reset_all = push_button(tr("Reset all"), self._reset_all)
+        close = push_button(tr("Close"), self.accept)
         for button in (self.use, self.remove, self.reset, self.reset_all, close):
             button.setAutoDefault(False)
         column(
             self.search,
             (self.table, 1),
-            row(label("New key", "muted"), (self.key, 1), self.use, self.remove, self.reset),
+            row(label(tr("New key"), "muted"), (self.key, 1), self.use, self.remove, self.reset),
             self.note,
             row(self.reset_all, 1, close),
             margins=SPACE.l,
@@ -285,13 +287,15 @@ class ShortcutsDialog(QDialog):
         shown = self.key.keySequence().toString(_NATIVE)
         text = ""
         if uses:
-            text = f"{shown} cannot be used: it serves to {uses}."
+            text = tr("{key} cannot be used: it serves to {use}.").format(key=shown, use=tr(uses))
         elif other:
-            text = f"{shown} is the key of “{self._titles.get(other, other)}”, which would lose it."
+            text = tr("{key} is the key of “{command}”, which would lose it.").format(
+                key=shown, command=self._titles.get(other, other)
+            )
         self.note.setText(text)
         self.note.setProperty("role", "warning" if text else "muted")
         restyle(self.note)
-        self.use.setText("Take the key" if other and not uses else "Set")
+        self.use.setText(tr("Take the key") if other and not uses else tr("Set"))
         self.use.setAccessibleDescription(text)
         now = self._shortcuts.key_of(name) if name else ""
         self.use.setEnabled(bool(name and key) and key != now and not uses)
@@ -316,6 +320,8 @@ class ShortcutsDialog(QDialog):
         self._fill()
         if not saved:
             self.note.setText(
-                "The keys could not be saved: they hold until Sightline is closed. Ask for the "
-                "right to write into the settings folder."
+                tr(
+                    "The keys could not be saved: they hold until Sightline is closed. Ask for the "
+                    "right to write into the settings folder."
+                )
             )

@@ -20,7 +20,6 @@ from app.settings import write_atomic
 from app.views.browser.problem_list import by_reason
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
-from app.views.wording import counted
 
 SHOW_TIMEOUT_S = 300.0  # a folder of 100,000 files is read to its end
 RUN_TIMEOUT_S = 900.0
@@ -78,7 +77,7 @@ class StartupActions(QObject):
         for reason in by_reason(result.problems):
             first = reason.problems[0]
             more = len(reason.problems) - 1
-            others = f" (and {counted(more, 'other file')})" if more else ""
+            others = f" (and {more:,} other file{'s' if more > 1 else ''})" if more else ""
             self._fail(f"{first.path}: {first.reason}{others}")
         if not result.studies and not result.problems:
             self._fail("no images were found in the given files and folders")

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
 from app.views.plain_text import clean
 from app.views.theme import THEME
+from app.views.translation import tr
 
 BULLET = "•  "
 LINK_SCHEME = "finding:"
@@ -75,11 +76,11 @@ class PlainTextBrowser(QTextBrowser):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open a context menu that offers copying and selecting, but no opening of links."""
         menu = QMenu(self)
-        copy = menu.addAction("Copy", self.copy)
+        copy = menu.addAction(tr("Copy"), self.copy)
         copy.setEnabled(self.textCursor().hasSelection())
-        menu.addAction("Copy all", self.copy_all)
+        menu.addAction(tr("Copy all"), self.copy_all)
         menu.addSeparator()
-        menu.addAction("Select all", self.selectAll)
+        menu.addAction(tr("Select all"), self.selectAll)
         if self.more_actions is not None:
             menu.addSeparator()
             self.more_actions(menu)

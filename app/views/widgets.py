@@ -39,6 +39,7 @@ from app.views import icons
 from app.views.layouts import column, row
 from app.views.plain_text import clean
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -128,7 +129,10 @@ def push_button(
 
 
 class RowModel(QAbstractTableModel):
-    """A table model that stores rows; subclasses set `columns` and return cells from `data`."""
+    """A table model that stores rows.
+
+    Subclasses set `columns`, marked as `translatable`, and return cells from `data`.
+    """
 
     columns: tuple[str, ...] = ()
 
@@ -152,7 +156,7 @@ class RowModel(QAbstractTableModel):
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return self.columns[section]
+            return tr(self.columns[section])
         return None
 
 
@@ -295,7 +299,7 @@ class PanelTitle(QWidget):
         self.count = label("", "count")
         self.count.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.count.hide()
-        close = tool_button("x", f"Hide {title.lower()}", dock.close, 14)
+        close = tool_button("x", tr("Hide this panel"), dock.close, 14)
         margins = (SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
         row(label(title, "section"), self.count, 1, close, margins=margins, parent=self)
 

@@ -8,29 +8,41 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from app import paths
+from app.errors import SightlineError
 from app.imaging.findings import Box, Finding
 from app.imaging.studies.instance_lists import frame_count
-from app.imaging.types import Content, Series, Spacing, Window
+from app.imaging.types import Content, Plane, Series, Spacing, Window
 from app.tools.api import ToolSpec
 from app.tools.pack_plan import NO_PLANS, Plans
+from app.views.translation import tr, tr_n, translatable
 from app.workspace import drawing
 
-NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
+NOT_FOR_DIAGNOSIS = translatable("AI results: not for diagnosis")
 VOI_LUT = "VOI LUT"
-BY_HAND = "Measured by hand"
-MARKED = "Marked by hand"
-CORRECTED = "corrected by hand"
+BY_HAND = translatable("Measured by hand")
+MARKED = translatable("Marked by hand")
+CORRECTED = translatable("corrected by hand")
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
-UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
-REGION_SPACING = "Each region has its own scale: lengths across regions in px"
-SHORT_FORMS = {
-    NOT_FOR_DIAGNOSIS: "AI: not for diagnosis",
-    UNKNOWN_SPACING: "Lengths in px",
-    REGION_SPACING: "Each region has its own scale",
+UNKNOWN_SPACING = translatable("Pixel spacing unknown: lengths in px")
+REGION_SPACING = translatable("Each region has its own scale: lengths across regions in px")
+_SHORT_FORMS = {
+    NOT_FOR_DIAGNOSIS: translatable("AI: not for diagnosis"),
+    UNKNOWN_SPACING: translatable("Lengths in px"),
+    REGION_SPACING: translatable("Each region has its own scale"),
 }
 """Short forms of texts that must never be cut off, for use where there is little room."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def short_form(line: str) -> str:
+    """Return the short form of a shown text that must never be cut off; other texts unchanged."""
+    return next((tr(short) for text, short in _SHORT_FORMS.items() if tr(text) == line), line)
+
+
+def error_text(error: SightlineError) -> str:
+    """Return an error as `SightlineError.text`, in the language of the window where it can be."""
+    return SightlineError(tr(error.reason), subject=error.subject, remedy=tr(error.remedy)).text
 
 
 def one_line(text: str) -> str:
@@ -61,12 +73,17 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
+def window_name(window: Window) -> str:
+    """Return the name of a window; "" if it has none."""
+    return tr(one_line(window.explanation))
+
+
 def window_text(window: Window | None) -> str:
     """Return the window (centre, width, name) or VOI LUT as text; "" for a colour image."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
-    name = one_line(window.explanation)
+    name = window_name(window)
     if window.lut >= 0:
         return name if name.startswith(VOI_LUT) else f"{VOI_LUT}: {name}"
     return f"{text}  ({name})" if name else text
@@ -75,12 +92,12 @@ def window_text(window: Window | None) -> str:
 def spacing_text(spacing: Spacing) -> str:
     """Return the pixel spacing (mm/px) and its source as text, or a text that it is unknown."""
     if spacing.row_mm is None or spacing.column_mm is None:
-        return UNKNOWN_SPACING
+        return tr(UNKNOWN_SPACING)
     if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
         size = f"{spacing.row_mm:.3g}"
     else:
         size = f"{spacing.row_mm:.3g} × {spacing.column_mm:.3g}"
-    return f"{size} mm/px{DOT}{spacing.source.value}"
+    return f"{size} mm/px{DOT}{tr(spacing.source.value)}"
 
 
 def sentence(text: str) -> str:
@@ -105,6 +122,19 @@ def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
 def patient_text(point: Sequence[float], quadruped: bool = False) -> str:
     """Return a point in the patient as text, e.g. "L 12.3  P 45.6  H 102.0 mm"."""
     return f"{'  '.join(patient_parts(point, quadruped))} mm"
+
+
+def age_text(age: tuple[int, str] | None) -> str:
+    """Return an age from `priors.age_of` as text, such as "2 y before"; "" for None."""
+    match age:
+        case (years, "years"):
+            return tr_n("%n y before", "%n y before", years)
+        case (months, "months"):
+            return tr_n("%n month before", "%n months before", months)
+        case (days, _):
+            return tr_n("%n day before", "%n days before", days)
+        case _:
+            return ""
 
 
 def time_text(time_ms: float | None) -> str:
@@ -147,9 +177,9 @@ def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
     `title_of` returns the title of the tool with a given name.
     """
     if drawing.by_hand(finding):
-        return MARKED if drawing.is_mark(finding) else BY_HAND
+        return tr(MARKED if drawing.is_mark(finding) else BY_HAND)
     made = finding.provenance
-    parts = (title_of(made.tool), made.model, CORRECTED if finding.corrected else "")
+    parts = (title_of(made.tool), made.model, tr(CORRECTED) if finding.corrected else "")
     return DOT.join(one_line(part) for part in parts if part.strip())
 
 
@@ -162,24 +192,23 @@ def maker_details(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContentName:
-    """A kind of content: icon, noun (`one` and `many`), and whether its series have thumbnails."""
+    """A kind of content: icon, noun (to be translated), and whether its series have thumbnails."""
 
     icon: str  # where there is no thumbnail
     one: str
-    many: str
     thumbnail: bool = False
 
 
 CONTENT_NAMES = {
-    Content.IMAGE: ContentName("image", "image", "images", thumbnail=True),
-    Content.SEGMENTATION: ContentName("shapes", "segmentation", "segmentations"),
-    Content.STRUCTURES: ContentName("spline", "set of contours", "sets of contours"),
-    Content.PRESENTATION: ContentName("pen-line", "presentation state", "presentation states"),
-    Content.KEY_OBJECTS: ContentName("star", "selection of key images", "selections of key images"),
-    Content.REPORT: ContentName("file-text", "report", "reports"),
-    Content.DOCUMENT: ContentName("file-text", "document", "documents", thumbnail=True),
-    Content.WAVEFORM: ContentName("activity", "waveform", "waveforms"),
-    Content.OTHER: ContentName("file-question-mark", "not displayable", "not displayable"),
+    Content.IMAGE: ContentName("image", translatable("image"), thumbnail=True),
+    Content.SEGMENTATION: ContentName("shapes", translatable("segmentation")),
+    Content.STRUCTURES: ContentName("spline", translatable("set of contours")),
+    Content.PRESENTATION: ContentName("pen-line", translatable("presentation state")),
+    Content.KEY_OBJECTS: ContentName("star", translatable("selection of key images")),
+    Content.REPORT: ContentName("file-text", translatable("report")),
+    Content.DOCUMENT: ContentName("file-text", translatable("document"), thumbnail=True),
+    Content.WAVEFORM: ContentName("activity", translatable("waveform")),
+    Content.OTHER: ContentName("file-question-mark", translatable("not displayable")),
 }
 
 
@@ -190,28 +219,53 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def amount(series: Series) -> str:
     """Return the size of a series as text, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
-    name, count = CONTENT_NAMES[series.content], len(series.instances)
-    frames = frame_count(series.instances)
+    count, frames = len(series.instances), frame_count(series.instances)
+    one = tr(CONTENT_NAMES[series.content].one)
+    images = tr_n("%n image", "%n images", count)
+    all_frames = tr_n("%n frame", "%n frames", frames)
     match series.content:
         case Content.IMAGE if count == 1 and frames > 1:
-            return counted(frames, "frame")
+            return all_frames
         case Content.IMAGE if frames > count:
-            return f"{counted(count, 'image')}, {counted(frames, 'frame')}"
+            return f"{images}, {all_frames}"
         case Content.IMAGE:
-            return counted(count, "image")
+            return images
         case Content.DOCUMENT:
-            pages = counted(frames, "page")
-            return pages if count == 1 else f"{counted(count, name.one)}, {pages}"
+            pages = tr_n("%n page", "%n pages", frames)
+            documents = tr_n("%n document", "%n documents", count)
+            return pages if count == 1 else f"{documents}, {pages}"
         case Content.SEGMENTATION:
-            noun = name.one if count == 1 else counted(count, name.one)
-            return f"{noun}, {counted(frames, 'frame')}"
+            segmentations = tr_n("%n segmentation", "%n segmentations", count)
+            return f"{one if count == 1 else segmentations}, {all_frames}"
         case Content.KEY_OBJECTS:
             marked = len({uid for one in series.instances for uid in one.references})
-            return counted(marked, "key image")
-        case Content.OTHER:
-            return name.one if count == 1 else f"{counted(count, 'object')}, {name.many}"
+            return tr_n("%n key image", "%n key images", marked)
+        case _ if count == 1:
+            return one
+        case Content.STRUCTURES:
+            return tr_n("%n set of contours", "%n sets of contours", count)
+        case Content.PRESENTATION:
+            return tr_n("%n presentation state", "%n presentation states", count)
+        case Content.REPORT:
+            return tr_n("%n report", "%n reports", count)
+        case Content.WAVEFORM:
+            return tr_n("%n waveform", "%n waveforms", count)
         case _:
-            return name.one if count == 1 else counted(count, name.one, name.many)
+            objects = tr_n("%n object", "%n objects", count)
+            return f"{objects}, {one}"
+
+
+_PLANES = {
+    Plane.ACQUIRED: translatable("As acquired"),
+    Plane.AXIAL: translatable("Axial"),
+    Plane.CORONAL: translatable("Coronal"),
+    Plane.SAGITTAL: translatable("Sagittal"),
+}
+
+
+def plane_name(plane: Plane) -> str:
+    """Return the name of a plane, as a menu lists it."""
+    return tr(_PLANES[plane])
 
 
 DEFAULT_ICON = "wrench"
@@ -241,7 +295,7 @@ class PackTexts:
         """Return a tool's title; if it declares none, its name written as words."""
         spec = self._specs.get(tool)
         declared = sentence(spec.title) if spec is not None else ""
-        return declared or words_of(tool) or "Tool"
+        return declared or words_of(tool) or tr("Tool")
 
     def icon(self, tool: str) -> str:
         """Return the name of a tool's icon, or "wrench" if it is not declared or not found."""

@@ -98,6 +98,10 @@ class Program:
             return False
         return True
 
+    def choose_language(self, code: str) -> bool:
+        """Save the language of the window, used from the next start on; return whether it was."""
+        return self.change_settings(self.settings.model_copy(update={"language": code}))
+
     def _configure_secrets(self, known: Settings) -> None:
         names = [
             key_name(kind, providers.endpoint_url(kind, known.llm.of(kind)))

@@ -81,7 +81,7 @@ def view(request: ViewRequest) -> int:
     program = Program()
     program.decoder.warm()  # workers start while Qt does: the first image shows 0.5 s sooner
     program.note("program_started", version=__version__)
-    application = create_application()
+    application = create_application(language=program.settings.language)
     window = build_window(program, request)
     window.show()
     try:
@@ -99,6 +99,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.main_window import MainWindow
     from app.views.models.models_window import close_models, show_models
     from app.views.startup_actions import StartupActions, StartupRequest
+    from app.views.translation import LanguageSetting
     from app.views.wording import PackTexts
 
     specs = [tool.spec for tool in program.registry.all()]
@@ -127,6 +128,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         open_settings=chat.model_settings_wanted.emit,
         open_audit=lambda: show_audit(program.audit, window, workspace.opened_files),
         open_models=lambda: open_models(""),
+        language=LanguageSetting(lambda: program.settings.language, program.choose_language),
     )
 
     def open_models(name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,26 +71,94 @@ LAYOUTS: dict[str, tuple[Slot, ...]] = {
 """The layouts by name: rows x columns, and one large viewport beside 2 or 3 small ones."""
 
 
+@dataclass(eq=False, slots=True)
+class Screen:
+    """The viewports of one window.
+
+    Attributes:
+        slots: Where each of `viewports` stands, in the same order.
+        maximised: The viewport that takes all the room, or None.
+    """
+
+    slots: tuple[Slot, ...]
+    viewports: tuple[Viewport, ...]
+    maximised: Viewport | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the layout, as in `LAYOUTS`; "" for one that was split by hand."""
+        return next((name for name, slots in LAYOUTS.items() if slots == self.slots), "")
+
+    @property
+    def visible(self) -> tuple[Viewport, ...]:
+        """The viewports to be seen: all, or the one that is maximised."""
+        return (self.maximised,) if self.maximised is not None else self.viewports
+
+
 class Layout:
-    """The viewports of a window. There is always at least one, and one is active.
+    """The viewports of the program, in its main window and in a second one for another monitor.
+
+    There is always at least one viewport, and one of all is active. Commands on the layout are
+    those of the window with the active viewport: its `screen`.
 
     Args:
         new_viewport: Makes an empty viewport.
 
     Attributes:
-        slots: Where each of `viewports` stands, in the same order.
-        maximised: Whether the active viewport takes all the room.
+        main: The viewports of the main window.
+        second: Those of the second window; None if it is closed.
+        pictures: The viewport with the pictures that tools made, or None. It shows no image.
     """
 
     def __init__(self, new_viewport: Callable[[], Viewport]) -> None:
         self._new = new_viewport
-        self.slots = LAYOUTS["1x1"]
-        self.viewports: tuple[Viewport, ...] = (new_viewport(),)
-        self.active = self.viewports[0]
-        self.maximised = False
+        self.main = Screen(LAYOUTS["1x1"], (new_viewport(),))
+        self.second: Screen | None = None
+        self.active = self.main.viewports[0]
+        self.pictures: Viewport | None = None
+        self._split_for_pictures = False
         self._spare: list[Viewport] = []  # removed ones, which are used again
         self.changed: Signal[()] = Signal()  # slots, viewports or what is maximised
         self.active_changed: Signal[()] = Signal()
+
+    @property
+    def screens(self) -> tuple[Screen, ...]:
+        """The main window's viewports, and those of the second window if it is open."""
+        return (self.main,) if self.second is None else (self.main, self.second)
+
+    @property
+    def screen(self) -> Screen:
+        """The screen with the active viewport."""
+        return self.screen_of(self.active)
+
+    def screen_of(self, viewport: Viewport) -> Screen:
+        """Return the screen that has a viewport; the main one if none has it."""
+        return next((one for one in self.screens if viewport in one.viewports), self.main)
+
+    @property
+    def viewports(self) -> tuple[Viewport, ...]:
+        """The viewports of both windows, those of the main window first."""
+        return tuple(viewport for screen in self.screens for viewport in screen.viewports)
+
+    @property
+    def visible(self) -> tuple[Viewport, ...]:
+        """The viewports to be seen in both windows."""
+        return tuple(viewport for screen in self.screens for viewport in screen.visible)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """Where the viewports of the active screen stand."""
+        return self.screen.slots
+
+    @property
+    def name(self) -> str:
+        """Name of the active screen's layout, as in `LAYOUTS`; "" if it was split by hand."""
+        return self.screen.name
+
+    @property
+    def maximised(self) -> bool:
+        """Whether a viewport of the active screen takes all its room."""
+        return self.screen.maximised is not None
 
     @property
     def made(self) -> tuple[Viewport, ...]:
@@ -100,79 +168,117 @@ class Layout:
     def _empty(self) -> Viewport:
         return self._spare.pop() if self._spare else self._new()
 
-    @property
-    def name(self) -> str:
-        """Name of the layout, as in `LAYOUTS`; "" for one that was split by hand."""
-        return next((name for name, slots in LAYOUTS.items() if slots == self.slots), "")
+    # Windows
 
-    @property
-    def visible(self) -> tuple[Viewport, ...]:
-        """The viewports on the screen: all, or the one that is maximised."""
-        return (self.active,) if self.maximised else self.viewports
+    def open_second(self, *, activate: bool = True) -> None:
+        """Add the second window's screen, with one empty viewport, which is activated."""
+        if self.second is None:
+            self.second = Screen(LAYOUTS["1x1"], (self._empty(),))
+            if activate:
+                self.active = self.second.viewports[0]
+            self.changed.emit()
+            if activate:
+                self.active_changed.emit()
+
+    def close_second(self) -> None:
+        """Remove the second window's viewports."""
+        gone = self.second
+        if gone is None:
+            return
+        self.second = None
+        if self.pictures in gone.viewports:
+            self.pictures = None
+        active = self.active in gone.viewports
+        if active:
+            self.active = self.main.visible[0]
+        self.changed.emit()
+        self._retire(gone.viewports)
+        if active:
+            self.active_changed.emit()
+
+    # Viewports
 
     def activate(self, viewport: Viewport) -> None:
         """Make a viewport of this layout the active one."""
         if viewport is not self.active and viewport in self.viewports:
             self.active = viewport
+            screen = self.screen
+            hidden = viewport not in screen.visible
+            if hidden:
+                screen.maximised = viewport
             self.active_changed.emit()
-            if self.maximised:
+            if hidden:
                 self.changed.emit()
 
     def arrange(self, slots: Sequence[Slot]) -> tuple[Viewport, ...]:
-        """Place the viewports in `slots`, in order; return those that were added, all empty.
+        """Place the active screen's viewports in `slots`; return those that were added, empty.
 
         If there are fewer slots than viewports, the last ones are removed, but never the active.
         """
-        kept = list(self.viewports)
+        kept = list(self.screen.viewports)
         while len(kept) > len(slots):
             kept.remove(next(one for one in reversed(kept) if one is not self.active))
         added = tuple(self._empty() for _ in range(len(slots) - len(kept)))
-        self._become(tuple(slots), (*kept, *added))
+        self._become(self.screen, tuple(slots), (*kept, *added))
         return added
 
     def split(self, viewport: Viewport, edge: Edge) -> Viewport | None:
         """Halve a viewport's slot and return a new, empty viewport at its `edge`.
 
-        None if there are as many viewports as there can be.
+        None if the screen has as many viewports as it can have.
         """
-        if len(self.viewports) >= MOST:
+        screen = self.screen_of(viewport)
+        if len(screen.viewports) >= MOST:
             return None
-        place = self.viewports.index(viewport)
-        first, second = _halves(self.slots[place], across=edge in ("left", "right"))
+        place = screen.viewports.index(viewport)
+        first, second = _halves(screen.slots[place], across=edge in ("left", "right"))
         before = edge in ("left", "top")
         new = self._empty()
         pair = (new, viewport) if before else (viewport, new)
         self._become(
-            (*self.slots[:place], first, second, *self.slots[place + 1 :]),
-            (*self.viewports[:place], *pair, *self.viewports[place + 1 :]),
+            screen,
+            (*screen.slots[:place], first, second, *screen.slots[place + 1 :]),
+            (*screen.viewports[:place], *pair, *screen.viewports[place + 1 :]),
         )
         return new
 
     def close(self, viewport: Viewport) -> None:
-        """Remove a viewport and give its room to its neighbours; the last one stays."""
-        if len(self.viewports) == 1 or viewport not in self.viewports:
+        """Remove a viewport and give its room to its neighbours.
+
+        The main window's last one stays; the second window closes with its last one.
+        """
+        screen = self.screen_of(viewport)
+        if screen is self.second and screen.viewports == (viewport,):
+            self.close_second()
             return
-        place = self.viewports.index(viewport)
-        rest = (*self.viewports[:place], *self.viewports[place + 1 :])
-        slots = _without(self.slots, place)
+        if len(screen.viewports) == 1 or viewport not in screen.viewports:
+            return
+        place = screen.viewports.index(viewport)
+        rest = (*screen.viewports[:place], *screen.viewports[place + 1 :])
+        slots = _without(screen.slots, place)
         if viewport is self.active:
             self.active = rest[min(place, len(rest) - 1)]
-            self._become(slots, rest)
+            self._become(screen, slots, rest)
             self.active_changed.emit()
         else:
-            self._become(slots, rest)
+            self._become(screen, slots, rest)
 
     def swap(self, one: Viewport, other: Viewport) -> None:
-        """Exchange the places of two viewports."""
-        if one is not other:
-            places = {one: other, other: one}
-            self._become(self.slots, tuple(places.get(item, item) for item in self.viewports))
+        """Exchange the places of two viewports, which may be in different windows."""
+        if one is other:
+            return
+        places = {one: other, other: one}
+        for screen in self.screens:
+            screen.viewports = tuple(places.get(item, item) for item in screen.viewports)
+            screen.maximised = None
+        self.changed.emit()
 
     def maximise(self, maximised: bool) -> None:
-        """Give the active viewport all the room, or show every viewport again."""
-        maximised = maximised and len(self.viewports) > 1
-        if maximised != self.maximised:
-            self.maximised = maximised
+        """Give the active viewport all the room of its window, or show every viewport again."""
+        screen = self.screen
+        large = self.active if maximised and len(screen.viewports) > 1 else None
+        if large is not screen.maximised:
+            screen.maximised = large
             self.changed.emit()
 
     def step(self, by: int) -> None:
@@ -180,15 +286,54 @@ class Layout:
         place = self.viewports.index(self.active) + by
         self.activate(self.viewports[place % len(self.viewports)])
 
-    def _become(self, slots: tuple[Slot, ...], viewports: tuple[Viewport, ...]) -> None:
-        gone = [one for one in self.viewports if one not in viewports]
-        same = (slots, viewports, False) == (self.slots, self.viewports, self.maximised)
-        self.slots, self.viewports, self.maximised = slots, viewports, False
+    def _become(
+        self, screen: Screen, slots: tuple[Slot, ...], viewports: tuple[Viewport, ...]
+    ) -> None:
+        gone = [one for one in screen.viewports if one not in viewports]
+        if self.pictures in gone:
+            self.pictures = None
+        same = (slots, viewports, None) == (screen.slots, screen.viewports, screen.maximised)
+        screen.slots, screen.viewports, screen.maximised = slots, viewports, None
         if not same:
             self.changed.emit()
+        self._retire(gone)
+
+    def _retire(self, gone: Iterable[Viewport]) -> None:
         for one in gone:
             one.clear()
             self._spare.append(one)
+
+    # Pictures that tools made
+
+    def show_pictures(self, edge: Edge) -> None:
+        """Make a viewport the one with the tools' pictures, if none is.
+
+        It is an empty one beside the active viewport, or else a new one at `edge` of that.
+        """
+        if self.pictures is not None:
+            return
+        others = [one for one in self.screen.visible if one is not self.active]
+        empty = next((one for one in others if one.instance is None), None)
+        self._split_for_pictures = empty is None and len(self.screen.viewports) < MOST
+        if self._split_for_pictures:
+            self.pictures = self._spare[-1] if self._spare else self._new_spare()
+            self.split(self.active, edge)
+            return
+        self.pictures = empty or others[-1]
+        self.pictures.clear()
+        self.changed.emit()
+
+    def hide_pictures(self) -> None:
+        """Show the tools' pictures no longer: close their viewport, or leave it empty."""
+        viewport, self.pictures = self.pictures, None
+        if viewport is not None and self._split_for_pictures:
+            self.close(viewport)
+        elif viewport is not None:
+            self.changed.emit()
+
+    def _new_spare(self) -> Viewport:
+        self._spare.append(self._new())
+        return self._spare[-1]
 
 
 def _halves(slot: Slot, *, across: bool) -> tuple[Slot, Slot]:

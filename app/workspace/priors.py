@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Literal
 
 from app.imaging.studies.catalogue import Identity, conflict, identity_of_study
 from app.imaging.types import Instance, Study
@@ -70,18 +71,17 @@ def by_patient(studies: Sequence[Study]) -> list[list[Study]]:
     return groups
 
 
-def age_text(study: Study, current: Study) -> str:
-    """Return how long before `current` a prior was made, such as "2 y before"; "" if unknown."""
+def age_of(study: Study, current: Study) -> tuple[int, Literal["years", "months", "days"]] | None:
+    """Return how long before `current` a prior was made, in a unit that fits; None if unknown."""
     when, now = _date(study), _date(current)
     if when is None or now is None or when >= now:
-        return ""
+        return None
     months = (now.year - when.year) * 12 + now.month - when.month - (now.day < when.day)
     if months >= 12:
-        return f"{months // 12} y before"
+        return months // 12, "years"
     if months >= 2:
-        return f"{months} months before"
-    days = (now - when).days
-    return f"{days} day{'' if days == 1 else 's'} before"
+        return months, "months"
+    return (now - when).days, "days"
 
 
 def _date(study: Study) -> date | None:

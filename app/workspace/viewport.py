@@ -6,7 +6,7 @@ result only if its request is the latest one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -376,21 +376,21 @@ class Pane:
 class Panes:
     """The open panes in order; showing a file that is already open moves its pane to the end.
 
-    A picture names no patient, so it is shown only beside images of the study it was made from.
+    A picture is shown only beside images of the study that it was made from.
     """
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []
-        self._beside: Container[str] = ()
+        self._beside: Sequence[Container[str]] = ()
         self.changed: Signal[()] = Signal()
 
     @property
     def all(self) -> tuple[Pane, ...]:
-        """The open panes whose pictures belong to the shown study."""
+        """The open panes whose pictures belong to a shown study."""
         return tuple(pane for pane in self._panes if self._fits(pane))
 
-    def set_study(self, sop_instance_uids: Container[str]) -> None:
-        """Set the images of the shown study; panes of other studies are hidden, not closed."""
+    def set_studies(self, sop_instance_uids: Sequence[Container[str]]) -> None:
+        """Set the images of each shown study; panes of other studies are hidden, not closed."""
         before = self.all
         self._beside = sop_instance_uids
         if self.all != before:
@@ -420,4 +420,5 @@ class Panes:
             self.changed.emit()
 
     def _fits(self, pane: Pane) -> bool:
-        return not pane.sop_instance_uid or pane.sop_instance_uid in self._beside
+        uid = pane.sop_instance_uid
+        return not uid or any(uid in one for one in self._beside)

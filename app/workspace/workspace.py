@@ -20,7 +20,7 @@ from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
-from app.workspace.layout import MOST, Layout, Slot
+from app.workspace.layout import MOST, Layout, Screen, Slot
 from app.workspace.priors import priors_of
 from app.workspace.recent import Session
 from app.workspace.signals import Signal
@@ -78,10 +78,12 @@ class Workspace:
         self._layer_store = LayerStore()
         self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
-        self._beside: Study | None = None
+        self._beside: tuple[Study, ...] = ()
+        self._has_pictures = False
         self.studies.changed.connect(self._forget_places)
-        self.image_changed.connect(self._follow_study)
         self.layout = Layout(self._new_viewport)
+        self.layout.changed.connect(self._follow_studies)
+        self.layout.changed.connect(self._follow_pictures)
         self.layout.active_changed.connect(self._follow_active)
 
     def _new_viewport(self) -> Viewport:
@@ -93,6 +95,8 @@ class Workspace:
             (viewport.layers.changed, self.layers_changed),
         ):
             source.connect(partial(self._relay, viewport, relay))
+        viewport.image_changed.connect(partial(self._replace_pictures, viewport))
+        viewport.image_changed.connect(self._follow_studies)
         return viewport
 
     def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
@@ -144,7 +148,7 @@ class Workspace:
         return first is not None
 
     def arrange(self, slots: Sequence[Slot]) -> None:
-        """Place the viewports in `slots`; new ones show the series that no viewport shows yet.
+        """Place the active screen's viewports in `slots`; new ones show series not shown yet.
 
         Series of the active viewport's study are taken in their order, those after the shown one
         first. Where there are none left, a new viewport stays empty.
@@ -172,8 +176,12 @@ class Workspace:
         return priors_of(study, self.studies.all)
 
     def hang(self, arrangement: Arrangement) -> None:
-        """Show what a hanging protocol chose, as one step that can be undone."""
-        before = self._placed()
+        """Show what a hanging protocol chose, as one step that can be undone.
+
+        It is shown in the window of the active viewport.
+        """
+        screen = self.layout.screen
+        before = self._placed(screen)
         after = [
             Placed(
                 one.instance,
@@ -182,17 +190,22 @@ class Workspace:
             )
             for one in arrangement.hung
         ]
-        slots, active = self.layout.slots, self.layout.viewports.index(self.layout.active)
+        slots, active = screen.slots, screen.viewports.index(self.layout.active)
         hung = arrangement.protocol.slots
+
+        def do() -> None:
+            if screen in self.layout.screens:
+                self._place(screen, hung, after, 0)
 
         def undo() -> None:
             # Not what the user has laid out since, nor for studies that are closed by now.
-            open_still = any(one.instance and self._is_open(one.instance) for one in before)
-            if self.layout.slots == hung and open_still:
-                self._place(slots, before, active)
+            images = [one.instance for one in before if one.instance is not None]
+            open_still = not images or any(self._is_open(image) for image in images)
+            if screen in self.layout.screens and screen.slots == hung and open_still:
+                self._place(screen, slots, before, active)
 
         title = f"Arrange as {arrangement.protocol.title}"
-        self.commands.push(Command(title, lambda: self._place(hung, after, 0), undo))
+        self.commands.push(Command(title, do, undo))
 
     def restore(self, session: Session) -> bool:
         """Show the images of an earlier session in its layout; return False if none is open."""
@@ -207,20 +220,26 @@ class Workspace:
     def _is_open(self, instance: Instance) -> bool:
         return self.studies.study_of(self._acquired_of(instance)) is not None
 
-    def _placed(self) -> list[Placed]:
-        return [Placed(one.instance, one.frame_index, one.display) for one in self.layout.viewports]
+    def _placed(self, screen: Screen) -> list[Placed]:
+        return [Placed(one.instance, one.frame_index, one.display) for one in screen.viewports]
 
-    def _place(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
-        """Show images in the viewports of a layout; those that were closed meanwhile are not."""
+    def _place(
+        self, screen: Screen, slots: Sequence[Slot], placed: Sequence[Placed], active: int
+    ) -> None:
+        """Show images in the viewports of a window; those that were closed meanwhile are not."""
         self.placing = True
         try:
-            self._place_all(slots, placed, active)
+            self._place_all(screen, slots, placed, active)
         finally:
             self.placing = False
 
-    def _place_all(self, slots: Sequence[Slot], placed: Sequence[Placed], active: int) -> None:
+    def _place_all(
+        self, screen: Screen, slots: Sequence[Slot], placed: Sequence[Placed], active: int
+    ) -> None:
+        if screen is not self.layout.screen:
+            self.layout.activate(screen.visible[0])
         self.layout.arrange(slots)
-        for viewport, one in zip(self.layout.viewports, placed, strict=True):
+        for viewport, one in zip(screen.viewports, placed, strict=True):
             instance = one.instance
             if instance is not None and not self._is_open(instance):
                 instance = None
@@ -228,7 +247,7 @@ class Workspace:
                 viewport.show(instance, one.frame_index)
             if one.display is not None:
                 viewport.set_display(one.display)
-        self.layout.activate(self.layout.viewports[active])
+        self.layout.activate(screen.viewports[active])
 
     def opened_files(self) -> list[Path]:
         """Return the paths of all open instances; that of a zip member begins with the zip's."""
@@ -463,6 +482,7 @@ class Workspace:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
         known = self.panes.of_picture(artifact.path)  # shown again: still of that image
+        shown_uid = shown.sop_instance_uid if shown else ""
         content = str(artifact.options.get("shows") or source)
         options = dict(artifact.options)
         if known is not None:
@@ -473,18 +493,29 @@ class Workspace:
             artifact.description,
             self.title_of(tool),
             options,
-            source
-            or (known.sop_instance_uid if known else "")
-            or (shown.sop_instance_uid if shown else ""),
+            source or (known.sop_instance_uid if known else "") or shown_uid,
             known.instance if known else self.instance_of(content) if content else None,
         )
 
-    def _follow_study(self) -> None:
-        shown = self.acquired
-        study = self.studies.study_of(shown) if shown else None
-        if study is not self._beside:
-            self._beside = study
-            self.panes.set_study(StudyUids(study))
+    def _follow_studies(self) -> None:
+        found = (self._study_in(viewport) for viewport in self.layout.viewports)
+        studies = tuple({id(study): study for study in found if study is not None}.values())
+        if [*map(id, studies)] != [*map(id, self._beside)]:
+            self._beside = studies
+            self.panes.set_studies([StudyUids(study) for study in studies])
+
+    def _replace_pictures(self, viewport: Viewport) -> None:
+        """Let an image take the place of the tools' pictures."""
+        if viewport is self.layout.pictures and viewport.instance is not None:
+            self.layout.pictures = None
+            self.layout.changed.emit()
+
+    def _follow_pictures(self) -> None:
+        """Close the pictures with their viewport."""
+        had, self._has_pictures = self._has_pictures, self.layout.pictures is not None
+        if had and not self._has_pictures:
+            for pane in self.panes.all:
+                self.panes.close(pane)
 
     def _forget_places(self) -> None:
         self._rejected = None

@@ -290,11 +290,8 @@ def test_prompt_3_draws_the_phrase_and_shows_it(ask: Ask, models: Path, png: Pat
         assert "x to the right and y down from the top left corner of the image" in answer(events)
 
 
-@pytest.mark.parametrize(
-    "scripted",
-    [False, pytest.param(True, marks=pytest.mark.slow)],
-    ids=["offline", "scripted"],
-)
+@pytest.mark.slow
+@BOTH
 def test_prompt_4_draws_a_film_that_shows_no_patient_and_looks_at_it(
     ask: Ask, models: Path, scripted: bool
 ):

@@ -72,6 +72,7 @@ def test_this_machines_own_addresses_are_no_finding(tmp_path: Path):
     assert done.outside() == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)")
 def test_a_question_on_the_command_line_reaches_no_other_machine(tmp_path: Path):
     image = str(demo_paths()[0])

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.e2e
 QUESTION = "Where are the lungs, and is the heart enlarged?"
 
 
+@pytest.mark.slow
 def test_the_demo_question_enters_few_modules_and_makes_few_calls(repo: Path, tmp_path: Path):
     pytest.importorskip("torch")
     arguments = ("ask", QUESTION, "--image", str(demo_paths()[0]), "--out", str(tmp_path / "out"))

@@ -46,6 +46,7 @@ def test_a_text_without_end(decoder: Decoder, tmp_path: Path, tag: int):
     assert_refused(decoder, path, MANY)
 
 
+@pytest.mark.slow
 def test_overlays_of_gigabytes(decoder: Decoder, tmp_path: Path):
     path = make.overlaid(tmp_path / "a.dcm", planes=3, rows=32_767, columns=8_000)
     assert assert_cheap(decoder, path).shown == 1, "without them"
@@ -138,12 +139,14 @@ def test_large_wavelets_with_nothing_in_them(
     assert_refused(decoder, path, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [b"tEXt", b"IDAT"])
 def test_a_png_of_millions_of_chunks(decoder: Decoder, tmp_path: Path, kind: bytes):
     path = write(tmp_path / "a.png", make.png_of_chunks(kind, 2 * MILLION))
     assert_cheap(decoder, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pieces",
     [

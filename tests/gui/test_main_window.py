@@ -38,6 +38,8 @@ from tests.gui.viewer_support import (
     study,
 )
 
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
 pytestmark = pytest.mark.gui
 
 
@@ -251,16 +253,16 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     assert picture.save(str(path))
     window.workspace.panes.show(Pane(path, "Overlay <b>", "About it", "image_visualizer", {}))
     wait_until(lambda: not window.busy)
-    (view,) = window.panes.views
+    (view,) = window.viewports.panes.views
     assert view.view.image_size == (60, 40)
     assert view.title.text() == "Overlay <b>"
     assert view.title.textFormat() == Qt.TextFormat.PlainText
     window.workspace.panes.show(Pane(tmp_path / "gone.png", "Gone", "", "image_visualizer", {}))
     wait_until(lambda: not window.busy)
-    assert "cannot be read" in window.panes.views[1].note.text()
+    assert "cannot be read" in window.viewports.panes.views[1].note.text()
     for pane in window.workspace.panes.all:
         window.workspace.panes.close(pane)
-    assert not window.panes.isVisible()
+    assert not window.viewports.panes.isVisible()
 
 
 def test_a_pane_of_a_prior_shows_name_date_and_side(
@@ -273,7 +275,7 @@ def test_a_pane_of_a_prior_shows_name_date_and_side(
     sides = {"sides": ["R", "L", "H", "F"]}
     window.workspace.panes.show(Pane(path, "Prior", "", "compare", sides, "1.1", prior))
     wait_until(lambda: not window.busy)
-    (view,) = window.panes.views
+    (view,) = window.viewports.panes.views
     told = " ".join(view.view.overlay.corners.top_left)
     assert "Roe" in told
     assert "2023" in told
@@ -313,7 +315,8 @@ def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
         return view.grab().toImage().pixelColor(spot).red()
 
     QTest.qWait(100)  # the layout settles
-    for view in (window.panes.views[0].view, window.canvas):
+    pane = window.viewports.panes.views[0].view
+    for view in (pane, window.canvas):
         view.setFocus()
         zoom, corner, before = view.zoom, view.to_widget(0, 0), grey(view)
         drag_in(view, left, 0, 80)
@@ -328,27 +331,65 @@ def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
         assert (view.to_widget(0, 0) - corner).toPoint() == QPoint(0, 0)
         drag_in(view, right, 0, -50)
         assert view.zoom > zoom * 1.2
-        QTest.mouseDClick(view.viewport(), left)
-        assert view.zoom == pytest.approx(zoom)
-    assert grey(window.panes.views[0].view) == 100
+        if view is pane:  # a double click on one of several images maximises it
+            QTest.mouseDClick(view.viewport(), left)
+            assert view.zoom == pytest.approx(zoom)
+    assert grey(pane) == 100
 
 
-def test_panes_lie_below_the_canvas_where_there_is_no_room_beside_it(
+def test_tools_pictures_have_a_viewport_that_is_one_of_the_layout(
     window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
 ):
     open_study(window, decoder, wait_until)
     path = tmp_path / "overlay.png"
     assert QImage(60, 40, QImage.Format.Format_RGB888).save(str(path))
-    window.workspace.panes.show(Pane(path, "Overlay", "", "image_visualizer", {}))
+    pane = Pane(path, "Overlay", "", "image_visualizer", {}, "1.1")
+    window.workspace.panes.show(pane)
     wait_until(lambda: not window.busy)
-    assert window.panes.x() > window.canvas.x()
-    window.docks["Attributes"].show()
-    window.resize(820, 700)
-    wait_until(lambda: window.panes.y() > 0)
-    assert window.canvas.width() >= window.splitter.width() - 4
-    window.docks["Attributes"].hide()
-    window.resize(1280, 800)
-    wait_until(lambda: window.panes.x() > 0)
+    image, pictures = window.viewports.frames
+    assert pictures.isAncestorOf(window.viewports.panes)
+    assert window.viewports.panes.isVisible()
+    assert pictures.y() > image.geometry().bottom(), "there is more room below than beside it"
+    assert window.viewports.active is image, "the assistant still works on the image"
+    activate(window, wait_until)
+    QTest.mouseClick(window.viewports.panes.views[0].view.viewport(), Qt.MouseButton.LeftButton)
+    assert window.viewports.active is pictures
+    images = window.workspace.open_images()
+    assert images[0].instance.sop_instance_uid == "1.1", "the picture is no image to work on"
+    QTest.keyClick(window, Qt.Key.Key_X)
+    assert not image.isVisible()
+    assert pictures.width() > 0.95 * window.viewports.width()
+    QTest.keyClick(window.viewports.panes.views[0].view, Qt.Key.Key_Escape)
+    assert image.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_N, CONTROL_ALT)  # to the other monitor
+    window.workspace.layout.swap(pictures.viewport, window.workspace.viewport)
+    assert window.viewports.panes.window() is window.second
+    assert window.viewports.panes.isVisible()
+    window.workspace.panes.close(pane)
+    assert not window.viewports.panes.isVisible()
+    assert len(window.viewports.frames) == 2
+
+
+def test_pictures_close_with_their_viewport_and_an_image_takes_their_place(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "overlay.png"
+    assert QImage(60, 40, QImage.Format.Format_RGB888).save(str(path))
+    pane = Pane(path, "Overlay", "", "image_visualizer", {}, "1.1")
+    window.workspace.panes.show(pane)
+    window.workspace.layout.close(window.viewports.frames[1].viewport)
+    assert window.workspace.panes.all == ()
+    window.viewports.show_layout("1x2")
+    empty = window.viewports.frames[1]
+    window.workspace.panes.show(pane)
+    assert empty.isAncestorOf(window.viewports.panes), "an empty viewport is taken first"
+    empty.viewport.show(window.workspace.instance_of("1.1"))
+    wait_until(lambda: not window.busy)
+    assert not window.viewports.panes.isVisible()
+    assert empty.canvas.isVisible()
+    assert empty.canvas.picture is not None
+    assert window.workspace.panes.all == ()
 
 
 def test_the_buttons_of_an_empty_canvas_are_never_cut(

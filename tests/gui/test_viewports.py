@@ -46,6 +46,7 @@ from tests.gui.viewer_support import (
 
 pytestmark = pytest.mark.gui
 
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
 ROWS, COLUMNS, STEP = 80, 100, 2.0
 AXIAL, CORONAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0, -1.0)
@@ -125,6 +126,14 @@ class Desk:
 
     def arrange(self, name: str) -> None:
         self.window.viewports.show_layout(name)
+        self.settle()
+
+    def open_second(self) -> None:
+        activate(self.window, self.wait_until)
+        QTest.keyClick(self.window, Qt.Key.Key_N, CONTROL_ALT)
+        second = self.window.second
+        assert second is not None
+        activate(second, self.wait_until)
         self.settle()
 
     def press(self, number: int) -> None:
@@ -682,3 +691,132 @@ def test_a_small_viewport_says_whose_image_it_is_which_one_and_its_window(desk: 
     desk.arrange("1x1")
     desk.settle()
     assert len(desk.frames[0].canvas.overlay.corners.top_left) > 2
+
+
+# The second window
+
+
+def test_a_key_opens_a_second_window_with_its_own_layout(desk: Desk):
+    desk.open_second()
+    second = desk.window.second
+    assert second is not None
+    assert second.isVisible()
+    assert desk.shown == ["a0", ""]
+    assert desk.window.viewports.active is desk.frames[1]
+    desk.drop(desk.series_data("c"), 1, (0.5, 0.5))
+    QTest.keyClick(second, Qt.Key.Key_2, CONTROL_ALT)
+    desk.settle()
+    assert desk.shown == ["a0", "c0", "d0"]
+    assert [one.window() for one in desk.frames] == [desk.window, second, second]
+    main, left, right = desk.frames
+    assert main.width() > 0.95 * desk.window.viewports.width()
+    assert abs(left.width() - right.width()) <= 1
+
+
+def test_keys_work_in_the_second_window_and_act_on_its_image(desk: Desk):
+    desk.open_second()
+    desk.drop(desk.series_data("b"), 1, (0.5, 0.5))
+    QTest.keyClick(desk.frames[1].canvas, Qt.Key.Key_Down)
+    desk.settle()
+    second = desk.window.second
+    assert second is not None
+    QTest.keyClick(second, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    desk.settle()
+    assert desk.shown == ["a0", "b2"]
+    images = desk.window.workspace.open_images()
+    assert [one.instance.sop_instance_uid for one in images[:2]] == ["b2", "a0"]
+
+
+def test_scrolling_is_linked_across_the_windows(desk: Desk):
+    desk.open_second()
+    desk.drop(desk.series_data("b"), 1, (0.5, 0.5))
+    desk.link("scroll")
+    QTest.keyClick(desk.frames[1].canvas, Qt.Key.Key_PageDown)
+    desk.settle()
+    assert desk.shown == ["a5", "b10"]  # 10 mm
+
+
+def test_viewports_change_places_across_the_windows(desk: Desk):
+    desk.open_second()
+    desk.drop(desk.series_data("b"), 1, (0.5, 0.5))
+    desk.drop(desk.frames[0].bar.grip.drag_data(), 1, (0.5, 0.5))
+    assert desk.shown == ["b0", "a0"]
+    assert [one.window() for one in desk.frames] == [desk.window, desk.window.second]
+    assert all(one.isVisible() for one in desk.frames)
+
+
+def test_closing_the_second_window_closes_its_viewports_only(desk: Desk):
+    desk.open_second()
+    desk.drop(desk.series_data("b"), 1, (0.5, 0.5))
+    second = desk.window.second
+    assert second is not None
+    second.close()
+    desk.settle()
+    assert desk.shown == ["a0"]
+    assert desk.window.second is None
+    assert not desk.window.actions_.layout_menu.second.isChecked()
+    assert desk.window.viewports.active is desk.frames[0]
+    desk.open_second()  # its viewport is used again, empty
+    assert desk.shown == ["a0", ""]
+
+
+def test_close_viewport_closes_the_second_window_with_its_last_one(desk: Desk):
+    desk.open_second()
+    desk.window.actions_.layout_menu.close_one.trigger()
+    assert desk.window.second is None
+    assert desk.shown == ["a0"]
+
+
+def test_a_protocol_hangs_in_the_window_that_is_used(desk: Desk):
+    desk.open_second()
+    rules = (ViewportRule(), ViewportRule())
+    protocol = Protocol("p", "Two", LAYOUTS["1x2"], Match(), rules)
+    hung = tuple(Hung(desk.window.workspace.instance_of(uid)) for uid in ("c0", "d0"))
+    desk.window.workspace.hang(Arrangement(protocol, hung, ""))
+    desk.settle()
+    assert desk.shown == ["a0", "c0", "d0"]
+    desk.window.workspace.commands.undo()
+    desk.settle()
+    assert desk.shown == ["a0", ""]
+
+
+def test_an_open_second_window_opens_again_at_the_next_start(desk: Desk, tmp_path: Path):
+    desk.open_second()
+    desk.window.quit()
+    again = Desk(tmp_path, desk.wait_until)
+    desk.wait_until(lambda: again.window.second is not None)
+    desk.wait_until(lambda: again.window.viewports.active is again.frames[0])
+    again.window.actions_.layout_menu.second.trigger()
+    assert again.window.second is None
+    again.window.quit()
+    again.window.deleteLater()
+    third = Desk(tmp_path, desk.wait_until)
+    assert third.window.second is None
+    third.window.quit()
+    third.window.deleteLater()
+
+
+# Cine
+
+
+def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
+    desk.arrange("1x3")
+    desk.link("scroll")  # what plays is not moved by the others
+    rates = [40.0, 20.0]
+    for one, rate in zip(desk.frames, rates, strict=False):
+        scroller = one.canvas.scroller
+        scroller.speed = rate / scroller.rate
+    activate(desk.window, desk.wait_until)
+    QTest.keyClick(desk.window, Qt.Key.Key_P, Qt.KeyboardModifier.ShiftModifier)
+    scrollers = [one.canvas.scroller for one in desk.frames]
+    assert all(one.playing for one in scrollers)
+    desk.wait_until(lambda: all(one.measured_rate for one in scrollers))
+    fast, slow, _file = (one.measured_rate for one in scrollers)
+    assert fast > 1.3 * slow
+    for number, one in enumerate(scrollers[:2]):
+        lines = [line for line in desk.text(number) if line.startswith("Cine")]
+        assert len(lines) == 1
+        assert "(measured " in lines[0]
+        assert one.measured_rate <= rates[number] * 1.2
+    QTest.keyClick(desk.window, Qt.Key.Key_P, Qt.KeyboardModifier.ShiftModifier)
+    assert not any(one.playing for one in scrollers)

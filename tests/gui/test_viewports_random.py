@@ -23,6 +23,7 @@ from app.views.main_window import MainWindow
 from app.workspace.layers import key_of as layer_key
 from app.workspace.layout import LAYOUTS
 from app.workspace.studies import key_of
+from app.workspace.viewport import Pane
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, finding, found, frame, instance
 
@@ -142,6 +143,22 @@ class Viewports(RuleBasedStateMachine):
     def swap(self, one: int, other: int) -> None:
         self.window.workspace.layout.swap(self._frame(one).viewport, self._frame(other).viewport)
 
+    @rule(on=st.booleans())
+    def second_window(self, on: bool) -> None:
+        layout = self.window.workspace.layout
+        if on:
+            layout.open_second()
+        else:
+            layout.close_second()
+
+    @rule(number=numbers)
+    def late_picture(self, number: int) -> None:
+        image = self._instance(number)
+        if image is not None:
+            uid = image.sop_instance_uid
+            path = Path(f"/none/{number % 3}.png")
+            self.window.workspace.panes.show(Pane(path, "Plot", "", "t", {}, uid, image))
+
     @rule(number=numbers)
     def activate(self, number: int) -> None:
         self.window.workspace.layout.activate(self._frame(number).viewport)
@@ -194,7 +211,25 @@ class Viewports(RuleBasedStateMachine):
     @invariant()
     def each_viewport_shows_only_what_is_its_own(self) -> None:
         workspace = self.window.workspace
+        layout, panes = workspace.layout, workspace.panes.all
+        study_of = workspace.studies.study_of
+        open_studies = [study_of(pane.instance) for pane in panes if pane.instance]
+        shown_studies = [
+            study_of(viewport.acquired)
+            for viewport in layout.viewports
+            if viewport.acquired is not None
+        ]
+        assert all(study is not None and study in shown_studies for study in open_studies)
+        assert (layout.pictures is not None) == bool(panes)
+        second = self.window.second
+        assert (second is not None) == (layout.second is not None)
         for one in self.window.viewports.frames:
+            home = layout.screen_of(one.viewport)
+            assert one.window() is (second if home is layout.second else self.window)
+            assert one.isVisible() == (one.viewport in home.visible)
+            if one.viewport is layout.pictures:
+                assert one.isAncestorOf(self.window.viewports.panes)
+                assert one.viewport.instance is None
             canvas, viewport = one.canvas, one.viewport
             picture, shown = canvas.picture, viewport.instance
             if shown is not None:
@@ -226,6 +261,7 @@ class Viewports(RuleBasedStateMachine):
         for name in ("scroll", "window", "view"):
             window.links.set_link(name, False)
         window.workspace.close_all()
+        layout.close_second()
         layout.arrange(LAYOUTS["1x1"])
         annotations = window.workspace.annotations
         annotations.remove([item.finding.id for item in annotations.all()])

@@ -40,6 +40,7 @@ from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
 from app.views.theme import SPACE, THEME, TYPE, current_sheet, mono_font, restyle
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import (
     EmptyState,
     IconLabel,
@@ -55,7 +56,10 @@ Row = tuple[int, int, bytes]
 """A line as it is in its file: segment, line from 1, bytes."""
 
 TIME, ACTION, WHAT, OUTCOME, LINE = range(5)
-SAVE_FILTERS = {"Table (*.csv)": "csv", "Log lines, unchanged (*.jsonl)": "jsonl"}
+SAVE_FILTERS = {
+    translatable("Table (*.csv)"): "csv",
+    translatable("Log lines, unchanged (*.jsonl)"): "jsonl",
+}
 """Filters of the save dialogue, and the suffix of each."""
 
 _ACTION = re.compile(rb'\{"n":\d+,"t":"[^"]*","a":"([^"]*)"')
@@ -99,7 +103,7 @@ def matching_rows(
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SightlineError(
-            f"the audit log cannot be read ({reason})",
+            tr("the audit log cannot be read ({reason})").format(reason=reason),
             remedy="Ask this computer's administrator for the right to read its folder.",
         ) from error
     rows.reverse()
@@ -126,7 +130,13 @@ def _entry(row: Row) -> Entry | None:
 class AuditTableModel(RowModel):
     """The table model of the audit window, with one row per line of the log."""
 
-    columns = ("Time", "Action", "What", "Outcome", "Line")
+    columns = (
+        translatable("Time"),
+        translatable("Action"),
+        translatable("What"),
+        translatable("Outcome"),
+        translatable("Line"),
+    )
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -148,12 +158,18 @@ class AuditTableModel(RowModel):
         """Return all facts in the log line of row `number` (from 0), one per line of text."""
         row = self.rows[number]
         entry, problem = _entry(row), self._problem(row)
-        place = f"{segment_path(Path(), row[0]).name}, line {row[1]}"
+        place = tr("{file}, line {line}").format(
+            file=segment_path(Path(), row[0]).name, line=row[1]
+        )
         if entry is None:
-            return f"{place}: this line cannot be read."
-        lines = [f"{action_text(entry)}  ·  {entry.time}  ·  entry {entry.number}, {place}"]
+            return tr("{place}: this line cannot be read.").format(place=place)
+        lines = [
+            tr("{action}  ·  {time}  ·  entry {number}, {place}").format(
+                action=tr(action_text(entry)), time=entry.time, number=entry.number, place=place
+            )
+        ]
         if problem:
-            lines.append(f"NOT AS IT WAS WRITTEN: {problem}")
+            lines.append(tr("NOT AS IT WAS WRITTEN: {problem}").format(problem=problem))
         lines += [
             f"{key}: {_value_text(value)}"
             for key, value in entry.facts.items()
@@ -187,12 +203,14 @@ def _cell(row: Row, column: int, problem: str) -> str:
     if column == LINE:
         return f"{row[0]}:{row[1]}"
     if column == OUTCOME and problem:
-        return "changed"
+        return tr("changed")
     if entry is None:
-        return "(cannot be read)" if column == ACTION else ""
+        return tr("(cannot be read)") if column == ACTION else ""
     if column == TIME:
         return local_time(entry.time)
-    return {ACTION: action_text, WHAT: object_text, OUTCOME: outcome_text}[column](entry)
+    if column == WHAT:
+        return object_text(entry)
+    return tr(action_text(entry) if column == ACTION else outcome_text(entry))
 
 
 def _color(row: Row, column: int, problem: str) -> QColor | None:
@@ -200,7 +218,8 @@ def _color(row: Row, column: int, problem: str) -> QColor | None:
         return QColor(THEME.error)
     if column in (TIME, LINE):
         return QColor(THEME.text_muted)
-    outcome = _cell(row, OUTCOME, "") if column == OUTCOME else ""
+    entry = _entry(row) if column == OUTCOME else None
+    outcome = outcome_text(entry) if entry is not None else ""
     if outcome in ("failed", "not allowed", "damaged"):
         return QColor(THEME.warning)
     return QColor(THEME.ok) if outcome in ("done", "allowed") else None
@@ -239,7 +258,9 @@ def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[P
             settings.write_atomic(path, data)
         except OSError as error:
             raise FileProblem(
-                f"it cannot be written ({error.strerror or type(error).__name__})",
+                tr("it cannot be written ({strerror})").format(
+                    strerror=error.strerror or type(error).__name__
+                ),
                 subject=str(path),
                 remedy="Choose a folder with free space that you may write to.",
             ) from error
@@ -288,7 +309,7 @@ class AuditWindow(QDialog):
         self._opened = opened
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("auditWindow")
-        self.setWindowTitle("Audit log")
+        self.setWindowTitle(tr("Audit log"))
         self.setStyleSheet(current_sheet(_SHEET))
         self._log = log
         self._tasks = DaemonTasks(self)
@@ -307,25 +328,25 @@ class AuditWindow(QDialog):
     # Parts
 
     def _make_filters(self) -> None:
-        self.kind = Choice((("", "All kinds"), *((kind, kind) for kind in KINDS)))
-        self.kind.setAccessibleName("Kind of action")
+        self.kind = Choice((("", tr("All kinds")), *((kind, kind) for kind in KINDS)))
+        self.kind.setAccessibleName(tr("Kind of action"))
         self.kind.currentIndexChanged.connect(lambda _index: self._read())
         self.search = QLineEdit()
         self.search.setPlaceholderText(
-            "Search: a tool, a host, or the SOP Instance UID of an image"
+            tr("Search: a tool, a host, or the SOP Instance UID of an image")
         )
-        self.search.setAccessibleName("Search the audit log")
+        self.search.setAccessibleName(tr("Search the audit log"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self._typing = QTimer(self, singleShot=True, interval=_SEARCH_DELAY_MS)
         self._typing.timeout.connect(self._read)
         self.search.textChanged.connect(lambda _text: self._typing.start())
-        self.refresh_button = _push_button("Refresh", self.refresh)
+        self.refresh_button = _push_button(tr("Refresh"), self.refresh)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
 
     def _make_table(self) -> QTableView:
-        name = "Lines of the audit log, the newest first"
+        name = tr("Lines of the audit log, the newest first")
         table = RowTable(self.model, name, row_height=26, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         table.horizontalHeader().setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)
@@ -335,22 +356,24 @@ class AuditWindow(QDialog):
         return table
 
     def _make_foot(self) -> None:
-        self.empty = EmptyState("shield-check", "Reading the audit log", "")
+        self.empty = EmptyState("shield-check", tr("Reading the audit log"), "")
         self.details = QPlainTextEdit()
         self.details.setReadOnly(True)
         self.details.setTabChangesFocus(True)
         self.details.setFixedHeight(_DETAILS_HEIGHT)
-        self.details.setAccessibleName("Details of the selected line")
-        self.details.setPlaceholderText("Select a line to see its details")
+        self.details.setAccessibleName(tr("Details of the selected line"))
+        self.details.setPlaceholderText(tr("Select a line to see its details"))
         self.verdict_icon = IconLabel("shield-check")
         self.verdict = label("", wrap=True)
-        self._show_verdict("Not checked yet. Verify checks every line.", "muted", "shield-check")
+        self._show_verdict(
+            tr("Not checked yet. Verify checks every line."), "muted", "shield-check"
+        )
         self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.count = label("", "faint")
-        self.verify_button = _push_button("Verify", self.verify, primary=True)
-        self.verify_button.setToolTip("Check every line against the log's key")
-        self.export_button = _push_button("Export…", self.export)
-        self.close_button = _push_button("Close", self.reject)
+        self.verify_button = _push_button(tr("Verify"), self.verify, primary=True)
+        self.verify_button.setToolTip(tr("Check every line against the log's key"))
+        self.export_button = _push_button(tr("Export…"), self.export)
+        self.close_button = _push_button(tr("Close"), self.reject)
 
     def _lay_out(self) -> None:
         self._stack = QStackedLayout()
@@ -373,7 +396,7 @@ class AuditWindow(QDialog):
 
     def refresh(self) -> None:
         """Read the log again."""
-        self.count.setText("Reading…")
+        self.count.setText(tr("Reading…"))
         self._read()
 
     def _read(self, report: Report | None = None) -> None:
@@ -393,22 +416,26 @@ class AuditWindow(QDialog):
             self._select_problem(report)  # the lines that were listed before stay
             return
         self.count.setText("")
-        self._show_empty("The audit log cannot be read", reason)
+        self._show_empty(tr("The audit log cannot be read"), reason)
 
     def _show_rows(self, rows: list[Row], total: int, report: Report | None) -> None:
         self.model.show_rows(rows)
         self._show_details(-1)
         self.count.setText(
-            f"{len(rows):,} of {total:,} lines" if len(rows) != total else f"{total:,} lines"
+            tr("{count:,} of {total:,} lines").format(count=len(rows), total=total)
+            if len(rows) != total
+            else tr_n("%n line", "%n lines", total)
         )
         self.export_button.setEnabled(bool(rows))
         if rows:
             self._stack.setCurrentIndex(1)
         elif total:
-            self._show_empty("No line matches", "Choose another kind, or search for another word.")
+            self._show_empty(
+                tr("No line matches"), tr("Choose another kind, or search for another word.")
+            )
         else:
-            hint = "Tool calls and everything sent are listed here."
-            self._show_empty("The audit log is empty", hint)
+            hint = tr("Tool calls and everything sent are listed here.")
+            self._show_empty(tr("The audit log is empty"), hint)
         if report is not None and not self._select_problem(report) and len(rows) != total:
             # The filters hide the damaged line.
             with QSignalBlocker(self.search), QSignalBlocker(self.kind):
@@ -431,14 +458,16 @@ class AuditWindow(QDialog):
         log = self._log
         if self._verifying is not None:
             self._verifying.cancel()
-        self._show_verdict("Checking every line…", "muted", "shield-check")
+        self._show_verdict(tr("Checking every line…"), "muted", "shield-check")
 
         def work(_cancel: CancelToken) -> Report:
             try:
                 return verify(log.folder, log.secret)
             except OSError as error:
                 reason = error.strerror or type(error).__name__
-                raise SightlineError(f"the audit log cannot be read ({reason})") from error
+                raise SightlineError(
+                    tr("the audit log cannot be read ({reason})").format(reason=reason)
+                ) from error
 
         self._verifying = self._tasks.run(work, self._show_report, self._show_unverified)
 
@@ -448,17 +477,24 @@ class AuditWindow(QDialog):
         if report.ok:
             self._show_verdict(_success_text(report), "ok", "circle-check")
             return
-        more = f" {len(problems) - 1} more below it are marked." if len(problems) > 1 else ""
+        more = len(problems) - 1
+        lines = [
+            tr("The log is NOT as it was written. {problem}.").format(problem=problems[0].text)
+        ]
+        if more:
+            lines.append(tr_n("%n more below it is marked.", "%n more below it are marked.", more))
+        lines.append(tr("Keep a copy of its folder and tell this computer's administrator."))
         self._show_verdict(
-            f"The log is NOT as it was written. {problems[0].text}.{more} Keep a copy of its "
-            "folder and tell this computer's administrator.",
+            " ".join(lines),
             "error",
             "circle-alert",
         )
         self._read(report)  # what is listed may be older than the change
 
     def _show_unverified(self, reason: str) -> None:
-        self._show_verdict(f"Not checked: {reason}", "warning", "triangle-alert")
+        self._show_verdict(
+            tr("Not checked: {reason}").format(reason=reason), "warning", "triangle-alert"
+        )
 
     def _select_problem(self, report: Report) -> bool:
         """Select the first damaged line that is listed; return False if none is."""
@@ -484,12 +520,13 @@ class AuditWindow(QDialog):
 
     def export(self) -> None:
         """Ask the user for a file, and save the listed lines there."""
-        dialog = QFileDialog(self, "Export the audit log")
+        dialog = QFileDialog(self, tr("Export the audit log"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(SAVE_FILTERS))
+        filters = {tr(name): suffix for name, suffix in SAVE_FILTERS.items()}
+        dialog.setNameFilters(list(filters))
         dialog.setDefaultSuffix("csv")
-        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(SAVE_FILTERS[name]))
-        dialog.selectFile("Sightline audit log")
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(filters[name]))
+        dialog.selectFile(tr("Sightline audit log"))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self.save(Path(dialog.selectedFiles()[0])))
         dialog.open()
@@ -498,7 +535,9 @@ class AuditWindow(QDialog):
         """Save the listed lines to a file, whose suffix determines the format."""
         log, rows = self._log, self.model.rows
         opened = self._opened()
-        done = f"Saved {len(rows):,} lines to {path}."
+        done = tr_n("Saved %n line to {path}.", "Saved %n lines to {path}.", len(rows)).format(
+            path=path
+        )
         self._tasks.run(
             lambda _cancel: save_rows(log, rows, path, opened),
             lambda _none: self._show_verdict(done, "ok", "circle-check"),
@@ -517,11 +556,14 @@ def show_audit(
 
 def _success_text(report: Report) -> str:
     if not report.lines:
-        return "There is nothing in the log yet, so there is nothing to check."
+        return tr("There is nothing in the log yet, so there is nothing to check.")
     notes = " ".join(report.notes)
     first, last = local_time(report.first), local_time(report.last)
     return (
-        f"All {report.lines:,} lines are as they were written, from {first} to {last}. {notes}"
+        tr("All {lines:,} lines are as they were written, from {first} to {last}.").format(
+            lines=report.lines, first=first, last=last
+        )
+        + f" {notes}"
     ).rstrip()
 
 

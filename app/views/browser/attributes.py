@@ -16,7 +16,9 @@ from app.views import icons, wording
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.theme import SPACE, THEME, TYPE, mono_font
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip
+from app.views.wording import error_text
 from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
@@ -28,7 +30,12 @@ _INDENT = "    "
 class AttributeModel(RowModel):
     """The table model of the shown file's attributes that match the search."""
 
-    columns = ("Name", "Value", "Tag", "VR")  # what people read first, first
+    columns = (
+        translatable("Name"),
+        translatable("Value"),
+        translatable("Tag"),
+        "VR",
+    )  # what people read first, first
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -82,15 +89,15 @@ class AttributesPanel(QWidget):
         self._shown: Instance | None = None
         self.model = AttributeModel(self)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search tag, name or value")
-        self.search.setAccessibleName("Search the attributes")
+        self.search.setPlaceholderText(tr("Search tag, name or value"))
+        self.search.setAccessibleName(tr("Search the attributes"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(lambda _text: self._timer.start())
         self._timer = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
         self._timer.timeout.connect(self._apply_search)
         self.table = self._make_table()
-        self.empty = EmptyState("table-properties", "No attributes", "Open an image first.")
+        self.empty = EmptyState("table-properties", tr("No attributes"), tr("Open an image first."))
         self.summary = label("", "faint")
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
@@ -101,7 +108,7 @@ class AttributesPanel(QWidget):
 
     def _make_table(self) -> QTableView:
         widths = {NAME: 150, VALUE: 170, TAG: 92}
-        table = RowTable(self.model, "DICOM attributes", row_height=25, widths=widths)
+        table = RowTable(self.model, tr("DICOM attributes"), row_height=25, widths=widths)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
         table.horizontalHeader().setStretchLastSection(True)
         copy = QShortcut(QKeySequence.StandardKey.Copy, table)
@@ -124,9 +131,9 @@ class AttributesPanel(QWidget):
         self._shown = instance
         self.model.set_rows(())
         if instance is None:
-            self._say("No attributes", "Open an image first.")
+            self._say(tr("No attributes"), tr("Open an image first."))
             return
-        self._say("Reading the attributes…", "")
+        self._say(tr("Reading the attributes…"), "")
         self._loader.attributes(
             instance, partial(self._take, instance), partial(self._fail, instance)
         )
@@ -140,7 +147,7 @@ class AttributesPanel(QWidget):
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
         if instance is self._shown:
-            self._say("The attributes cannot be read", error.text)
+            self._say(tr("The attributes cannot be read"), error_text(error))
 
     def _say(self, title: str, text: str) -> None:
         self.empty.title.setText(title)
@@ -155,7 +162,9 @@ class AttributesPanel(QWidget):
     def _summarise(self) -> None:
         count, total = self.model.rowCount(), self.model.total
         self.summary.setText(
-            f"{count} of {total} attributes" if count != total else f"{total} attributes"
+            tr("{count} of {total} attributes").format(count=count, total=total)
+            if count != total
+            else tr_n("%n attribute", "%n attributes", total)
         )
 
     def _copy(self) -> None:

@@ -22,6 +22,7 @@ from app.views import icons, theme, wording
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, translatable
 from app.views.widgets import EmptyState, label, plain_tip
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
@@ -31,7 +32,7 @@ _NUMBER = Qt.ItemDataRole.UserRole + 1
 SWATCH = 12
 MOST_NOTES = 3
 MOST_OPEN = 12  # parts of a layer that is unfolded at first
-AS_ACQUIRED = "None (as acquired)"
+AS_ACQUIRED = translatable("None (as acquired)")
 
 _ICONS = {
     Content.SEGMENTATION: "layers",
@@ -57,23 +58,23 @@ class LayersPanel(QWidget):
         self.tree = self._make_tree()
         self.opacity = QSlider(Qt.Orientation.Horizontal)
         self.opacity.setRange(0, 100)
-        self.opacity.setAccessibleName("Opacity of filled layers")
+        self.opacity.setAccessibleName(tr("Opacity of filled layers"))
         self.opacity.valueChanged.connect(self._set_opacity)
         self.states = QComboBox()
-        self.states.setAccessibleName("Presentation state")
+        self.states.setAccessibleName(tr("Presentation state"))
         self.states.activated.connect(self._choose_state)
         self.notes = label("", "warning", wrap=True)
-        self.notes.setAccessibleName("What is not drawn, and why")
+        self.notes.setAccessibleName(tr("What is not drawn, and why"))
         self._named: tuple[str, ...] = ()
         self._listed: tuple[tuple[str, tuple[LayerItem, ...]], ...] = ()
         self._folded: dict[str, bool] = {}
-        self._state_row = self._row("Presentation", self.states)
-        self._opacity_row = self._row("Opacity", self.opacity)
-        hint = (
+        self._state_row = self._row(tr("Presentation"), self.states)
+        self._opacity_row = self._row(tr("Opacity"), self.opacity)
+        hint = tr(
             "Segmentations, structure sets, presentation states and overlays of the shown image "
             "appear here."
         )
-        self.empty = EmptyState("layers", "No layers", hint)
+        self.empty = EmptyState("layers", tr("No layers"), hint)
         lists = (self._state_row, (self.tree, 1), (self.empty, 1), 0)
         margins = (SPACE.s, 0, SPACE.s, SPACE.s)
         foot = (self.notes, self._opacity_row)
@@ -96,7 +97,7 @@ class LayersPanel(QWidget):
         tree.setTextElideMode(Qt.TextElideMode.ElideRight)
         tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        tree.setAccessibleName("Layers of the image")
+        tree.setAccessibleName(tr("Layers of the image"))
         tree.itemChanged.connect(self._checked)
         tree.itemExpanded.connect(self._fold)
         tree.itemCollapsed.connect(self._fold)
@@ -128,7 +129,7 @@ class LayersPanel(QWidget):
     def _show_states(self) -> None:
         states = self._loading().states
         self._state_row.setVisible(bool(states))
-        names = (AS_ACQUIRED, *map(_state_name, states))
+        names = (tr(AS_ACQUIRED), *map(_state_name, states))
         with QSignalBlocker(self.states):
             if names != self._named:  # an open list must stay open
                 self._named = names
@@ -151,7 +152,9 @@ class LayersPanel(QWidget):
         ]
         shown = [wording.sentence(note) for note in notes[:MOST_NOTES]]
         if len(notes) > MOST_NOTES:
-            shown.append(f"{len(notes) - MOST_NOTES} more: hover to read them")
+            shown.append(
+                tr("{count} more: hover to read them").format(count=len(notes) - MOST_NOTES)
+            )
         self.notes.setText("\n".join(shown))
         self.notes.setToolTip(plain_tip("\n".join(notes)))
         self.notes.setVisible(bool(notes))
@@ -206,11 +209,11 @@ class LayersPanel(QWidget):
         key, number = item.data(0, _KEY), item.data(0, _NUMBER)
         menu = QMenu(self)
         if number is not None:
-            menu.addAction("Show only this", lambda: layers.show_only(key, number))
-        menu.addAction("Show the whole layer", lambda: layers.show_all(key))
-        menu.addAction("Hide this layer", lambda: layers.set_visible(key, False))
+            menu.addAction(tr("Show only this"), lambda: layers.show_only(key, number))
+        menu.addAction(tr("Show the whole layer"), lambda: layers.show_all(key))
+        menu.addAction(tr("Hide this layer"), lambda: layers.set_visible(key, False))
         if any(entry.key == key and entry.laid for entry in layers.entries):
-            menu.addAction("Remove this layer", lambda: self._workspace.lift(key))
+            menu.addAction(tr("Remove this layer"), lambda: self._workspace.lift(key))
         return menu
 
     def _make_item(self, entry: LayerEntry) -> QTreeWidgetItem:
@@ -219,7 +222,9 @@ class LayersPanel(QWidget):
         item.setIcon(0, icons.icon(_ICONS.get(entry.content, "layers")))
         for part in entry.items:
             child = QTreeWidgetItem(item)
-            child.setText(0, wording.one_line(part.label or f"Part {part.number}"))
+            child.setText(
+                0, wording.one_line(part.label or tr("Part {number}").format(number=part.number))
+            )
             child.setData(0, Qt.ItemDataRole.DecorationRole, QColor(*part.color))
             child.setData(0, _KEY, entry.key)
             child.setData(0, _NUMBER, part.number)
@@ -227,7 +232,7 @@ class LayersPanel(QWidget):
         return item
 
     def _update(self, item: QTreeWidgetItem, entry: LayerEntry) -> None:
-        item.setText(0, wording.one_line(entry.title or "Layer"))
+        item.setText(0, wording.one_line(entry.title or tr("Layer")))
         item.setCheckState(0, _check(entry.style.visible))
         notes = _notes(entry)
         item.setToolTip(0, plain_tip("\n".join([entry.title, *notes])))
@@ -253,7 +258,7 @@ class LayersPanel(QWidget):
 
 def _state_name(state: Instance) -> str:
     name = state.get("ContentLabel") or state.get("SeriesDescription")
-    return wording.one_line(name or "Presentation state")
+    return wording.one_line(name or tr("Presentation state"))
 
 
 def _notes(entry: LayerEntry) -> list[str]:

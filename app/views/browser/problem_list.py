@@ -15,8 +15,8 @@ from app.imaging.types import Problem
 from app.views import wording
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, tr_n
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
-from app.views.wording import counted
 
 SHOWN_REASONS = 20
 NAMED = 3  # files of a reason that are named
@@ -38,7 +38,7 @@ class Reason:
         """The file's name if there is only one file, else the number of files."""
         if len(self.problems) == 1:
             return name_of(self.problems[0])
-        return counted(len(self.problems), "file")
+        return tr_n("%n file", "%n files", len(self.problems))
 
     @property
     def names(self) -> str:
@@ -47,7 +47,7 @@ class Reason:
             return ""
         shown = ", ".join(name_of(problem) for problem in self.problems[:NAMED])
         more = len(self.problems) - NAMED
-        return f"{shown} and {more:,} more" if more > 0 else shown
+        return tr("{shown} and {more:,} more").format(shown=shown, more=more) if more > 0 else shown
 
 
 def by_reason(problems: Iterable[Problem]) -> list[Reason]:
@@ -70,9 +70,15 @@ def problems_text(problems: Sequence[Problem]) -> str:
     """Return e.g. "2 files could not be opened, 1 warning"; "" without problems."""
     lost = sum(not problem.remark for problem in problems)
     remarks = len(problems) - lost
-    parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
+    parts = (
+        [tr_n("%n file could not be opened", "%n files could not be opened", lost)] if lost else []
+    )
     if remarks:
-        parts.append(counted(remarks, "warning") + ("" if lost else " about files"))
+        parts.append(
+            tr_n("%n warning", "%n warnings", remarks)
+            if lost
+            else tr_n("%n warning about files", "%n warnings about files", remarks)
+        )
     return ", ".join(parts)
 
 
@@ -95,12 +101,12 @@ class ProblemList(QFrame):
         self._scroll.setWidget(inner)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setAccessibleName("Files that were not opened")
+        self._scroll.setAccessibleName(tr("Files that were not opened"))
         head = row(
             IconLabel("triangle-alert", 14, THEME.warning),
             (self.heading, 1),
-            tool_button("copy", "Copy the whole list", self.copy, 14),
-            tool_button("x", "Clear this list", clear, 14),
+            tool_button("copy", tr("Copy the whole list"), self.copy, 14),
+            tool_button("x", tr("Clear this list"), clear, 14),
             margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.xs),
         )
         column(rule(), head, self._scroll, spacing=0, parent=self)
@@ -124,7 +130,9 @@ class ProblemList(QFrame):
             self._rows.addWidget(_reason_row(reason))
         more = len(reasons) - SHOWN_REASONS
         if more > 0:
-            self._rows.addWidget(label(f"and {more} other reasons", "faint"))
+            self._rows.addWidget(
+                label(tr_n("and %n other reason", "and %n other reasons", more), "faint")
+            )
         self._rows.addStretch(1)
         self.heading.setText(problems_text(self.problems))
         self.setVisible(bool(problems))
@@ -133,14 +141,14 @@ class ProblemList(QFrame):
 def _reason_row(reason: Reason) -> QWidget:
     box = QWidget()
     name = ElidedLabel(reason.heading, "label")
-    lines = column(name, label(reason.text, "caption", wrap=True), spacing=1, parent=box)
+    lines = column(name, label(tr(reason.text), "caption", wrap=True), spacing=1, parent=box)
     if reason.remedy:
-        lines.addWidget(label(reason.remedy, "faint", wrap=True))
+        lines.addWidget(label(tr(reason.remedy), "faint", wrap=True))
     if reason.names:
         lines.addWidget(ElidedLabel(reason.names, "faint"))
     paths = [str(problem.path) for problem in islice(reason.problems, LISTED)]
     more = len(reason.problems) - LISTED
-    tip = "\n".join([*paths, *([f"and {more:,} more"] if more > 0 else [])])
+    tip = "\n".join([*paths, *([tr("and {more:,} more").format(more=more)] if more > 0 else [])])
     box.setToolTip(plain_tip(tip))
     name.setToolTip(plain_tip(tip))
     return box

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.imaging.types import Content, Instance
-from app.views import icons
+from app.views import icons, wording
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_rows import (
@@ -47,9 +47,10 @@ from app.views.canvas.image_layer import to_qimage
 from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
 from app.views.theme import SPACE
+from app.views.translation import tr
 from app.views.viewports.viewport_frame import SERIES_MIME
 from app.views.widgets import EmptyState, Index, plain_tip
-from app.workspace.priors import age_text, by_patient
+from app.workspace.priors import age_of, by_patient
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -80,7 +81,9 @@ class StudyList(QWidget):
         self._anchor: tuple[str, int] | None = None
         self.model = StudyModel(workspace, loader, self)
         self.view = self._make_view()
-        self.empty = EmptyState("layers", "No study open", "Open files or drop them on the window.")
+        self.empty = EmptyState(
+            "layers", tr("No study open"), tr("Open files or drop them on the window.")
+        )
         self.problems = ProblemList(workspace.studies.clear_problems)
         area = QWidget()
         self.setMinimumWidth(170)
@@ -89,8 +92,8 @@ class StudyList(QWidget):
         self._stack.addWidget(self.view)
         self.view.viewport().installEventFilter(self)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search patient, study or series")
-        self.search.setAccessibleName("Search the open studies")
+        self.search.setPlaceholderText(tr("Search patient, study or series"))
+        self.search.setAccessibleName(tr("Search the open studies"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._search)
@@ -113,7 +116,7 @@ class StudyList(QWidget):
         view.setMouseTracking(True)
         view.setDragEnabled(True)
         view.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
-        view.setAccessibleName("Studies and series")
+        view.setAccessibleName(tr("Studies and series"))
         view.clicked.connect(self._click)
         view.activated.connect(self._show)
         delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
@@ -227,9 +230,9 @@ class StudyList(QWidget):
             row = self.model.row(index)
             key, volume = key_of(row.study), row.first if isinstance(row, SeriesRow) else None
             if volume is not None and volume.kind == "volume" and self._workspace.acquired:
-                menu.addAction("Overlay on the image", lambda: self.over_images.emit(volume))
-            menu.addAction(icons.icon("x"), "Close study", lambda: self._close(key))
-            menu.addAction("Close all studies", self._close_all)
+                menu.addAction(tr("Overlay on the image"), lambda: self.over_images.emit(volume))
+            menu.addAction(icons.icon("x"), tr("Close study"), lambda: self._close(key))
+            menu.addAction(tr("Close all studies"), self._close_all)
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
 
@@ -300,7 +303,7 @@ class StudyModel(QAbstractListModel):
         blocks: dict[str, list[Row]] = {}
         for group in by_patient(self._workspace.studies.all):
             for study in group:
-                age = age_text(study, group[0])
+                age = wording.age_text(age_of(study, group[0]))
                 known = self._blocks.get(key_of(study))
                 head = known[0] if known is not None else None
                 same = isinstance(head, StudyRow) and head.study is study and head.age == age

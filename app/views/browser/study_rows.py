@@ -12,6 +12,7 @@ from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
+from app.views.translation import tr
 from app.views.wording import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
@@ -39,7 +40,9 @@ class StudyRow:
     def patient(self) -> str:
         """The patient's name or "Unknown patient"; the study's title if `is_plain`."""
         named = wording.person_name(self.study.patient)
-        return named or (wording.one_line(self.study.title) if self.is_plain else "Unknown patient")
+        return named or (
+            wording.one_line(self.study.title) if self.is_plain else tr("Unknown patient")
+        )
 
     @cached_property
     def is_plain(self) -> bool:
@@ -52,9 +55,13 @@ class StudyRow:
     def detail(self) -> str:
         """Age, Patient ID and study date, or a remark that the file has no patient data."""
         if self.is_plain:
-            return "No patient data in the file"
+            return tr("No patient data in the file")
         ident = wording.one_line(self.study.patient_id)
-        parts = [self.age, f"ID {ident}" if ident else "", wording.date(self.study.date)]
+        parts = [
+            self.age,
+            tr("ID {ident}").format(ident=ident) if ident else "",
+            wording.date(self.study.date),
+        ]
         return "  ·  ".join(part for part in parts if part)
 
     @cached_property
@@ -117,14 +124,16 @@ class SeriesRow:
             return wording.one_line(series.description)
         texts = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
         known = [wording.one_line(text) for text in texts]
-        number = f"Series {series.number}" if series.number else "Series"
+        number = (
+            tr("Series {number}").format(number=series.number) if series.number else tr("Series")
+        )
         return " ".join(part for part in known if part) or number
 
     @cached_property
     def detail(self) -> str:
         """Modality and image count; begins "SYNTHETIC, no patient" if a model made the images."""
         modality = wording.one_line(self.series.modality)
-        made = "SYNTHETIC, no patient" if synthetic_band.model_title(self.first) else ""
+        made = tr("SYNTHETIC, no patient") if synthetic_band.model_title(self.first) else ""
         return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property
@@ -152,8 +161,8 @@ class SeriesRow:
     def tip(self) -> str:
         """The tooltip, one fact per line: title, details, number, sort order and warnings."""
         series, first = self.series, self.first
-        number = f"Series {series.number}" if series.number else ""
-        order = f"Sorted by {wording.one_line(series.order)}" if series.order else ""
+        number = tr("Series {number}").format(number=series.number) if series.number else ""
+        order = tr("Sorted by {order}").format(order=tr(series.order)) if series.order else ""
         note = wording.one_line(first.note) if first else ""
         lines = (self.title, self.detail, number, order, note, *_marked(series.warnings))
         return "\n".join(line for line in lines if line)

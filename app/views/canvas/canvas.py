@@ -49,6 +49,7 @@ from app.views.canvas.mouse_gestures import (
 from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
+from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
@@ -73,7 +74,7 @@ class Canvas(ImageView):
 
     Attributes:
         model: The viewport that the canvas shows.
-        alone: Whether there is no other viewport in the layout.
+        alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
         picture: The picture on the screen, or None.
@@ -142,7 +143,7 @@ class Canvas(ImageView):
         self._keys = key_actions(self, workspace.annotations)
         self._menu_keys = True  # whether keys of commands that menus have too are the canvas's
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
-        self.setAccessibleName("Image canvas")
+        self.setAccessibleName(tr("Image canvas"))
         if model.frame is not None:
             self._frame_changed()
 
@@ -291,6 +292,7 @@ class Canvas(ImageView):
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
+            self.scroller.picture_shown()
             self.overlay.set_synthetic(synthetic_band.model_title(self._source))
             self._refit = False
             self._taking = True
@@ -323,7 +325,7 @@ class Canvas(ImageView):
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
         if job.frame is self.model.frame:
-            self.error = error.text
+            self.error = wording.error_text(error)
             self._clear()
             self.status_changed.emit()
 
@@ -404,6 +406,7 @@ class Canvas(ImageView):
                 self._place_under_cursor(),
                 self._presentation_text(job),
                 scroller.rate if scroller.playing else 0.0,
+                scroller.measured_rate,
                 self._workspace.rejection_of(job.instance),
                 self._link_text,
             ),

@@ -71,7 +71,8 @@ class Shown:
         zoom: Screen pixels per image pixel, or None to leave the zoom out of the text.
         place: The pixel under the cursor, or None.
         presentation: The applied presentation state as text; see `presentation_text`.
-        rate: Frames per second of a running cine; 0 if none is running.
+        rate: Frames per second that a running cine is to show; 0 if none is running.
+        measured_rate: Frames per second that it has shown lately; 0 if unknown.
         rejection: Why a key object selection withdraws the image, or "".
         link: How scrolling is linked to that of other viewports, or "".
     """
@@ -89,6 +90,7 @@ class Shown:
     place: Place | None = None
     presentation: str = ""
     rate: float = 0.0
+    measured_rate: float = 0.0
     rejection: str = ""
     link: str = ""
 
@@ -280,10 +282,19 @@ def display_lines(shown: Shown) -> Lines:
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
         shown.link,
-        f"Cine {wording.number(round(shown.rate, 1))} frames/s" if shown.rate else "",
+        _cine_text(shown),
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
         "   ".join(part for part in grey if part),
     )
+
+
+def _cine_text(shown: Shown) -> str:
+    """Return the rate of a running cine, and the one that was measured, which may be lower."""
+    if not shown.rate:
+        return ""
+    text = f"Cine {wording.number(round(shown.rate, 1))} frames/s"
+    measured = wording.number(round(shown.measured_rate, 1))
+    return f"{text} (measured {measured})" if shown.measured_rate else text
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:

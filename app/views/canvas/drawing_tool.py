@@ -13,6 +13,7 @@ from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
+from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
@@ -142,7 +143,7 @@ class DrawingTool(QObject):
         if self._stroke is not None:
             painted = self._stroke[0]
             assert isinstance(painted.geometry, Mask)
-            self._finish(frame, drawing.repainted(painted, frame, painted.geometry), "Change")
+            self._finish(frame, drawing.repainted(painted, frame, painted.geometry), tr("Change"))
             return True
         if self._held is not None:
             return self._let_go(frame, position)
@@ -170,7 +171,7 @@ class DrawingTool(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
-        self._finish(frame, drawing.move_point(finding, frame, place, at), "Change")
+        self._finish(frame, drawing.move_point(finding, frame, place, at), tr("Change"))
         return True
 
     def _finish(self, frame: Frame, finding: Finding, verb: str) -> None:

@@ -14,6 +14,7 @@ from app.views import wording
 from app.views.canvas.colormaps import table
 from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
+from app.views.translation import tr, translatable
 
 MAP = "inferno"
 """Colour map of all heatmaps; lightness rises with the value, so colour vision is not needed."""
@@ -21,8 +22,13 @@ MAP = "inferno"
 ALPHA = 0.65
 """Opacity of the highest value at full strength; low values are transparent."""
 
-STRENGTHS = {"Hidden": 0.0, "Faint": 0.4, "Medium": 0.7, "Strong": 1.0}
-"""Opacity factors for heatmaps, by name."""
+STRENGTHS = {
+    translatable("Hidden"): 0.0,
+    translatable("Faint"): 0.4,
+    translatable("Medium"): 0.7,
+    translatable("Strong"): 1.0,
+}
+"""Opacity factors for heatmaps, by name (to be translated)."""
 
 USUAL = STRENGTHS["Medium"]
 
@@ -54,9 +60,12 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
     if shown is None:
         return None
     count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)
-    more = f"1 of {count}: choose in the findings" if count > 1 else ""
-    score = f", score {shown.score:.2f}" if shown.score is not None else ""
-    return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}{score}", more)
+    more = tr("1 of {count}: choose in the findings").format(count=count) if count > 1 else ""
+    text = tr("Heatmap: {label}")
+    if shown.score is not None:
+        text = tr("Heatmap: {label}, score {score:.2f}")
+    name = wording.one_line(shown.label) or tr("unnamed")
+    return Legend(text.format(label=name, score=shown.score), more)
 
 
 def rect_of(legend: Legend | None, area: QRectF, taken: Sequence[QRectF] = ()) -> QRectF:
@@ -123,7 +132,7 @@ def draw(painter: QPainter, legend: Legend | None, rect: QRectF) -> None:
     painter.drawImage(bar, _bar())
     below = QRectF(room.x(), bar.bottom() + 1, room.width(), line)
     painter.setPen(QColor(DARK.text_muted))
-    painter.drawText(below, flags, "low (see-through)")
+    painter.drawText(below, flags, tr("low (see-through)"))
     painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.TextFlag.TextSingleLine, "high")
     if legend.note:
         below.translate(0, line)

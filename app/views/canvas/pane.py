@@ -1,4 +1,4 @@
-"""Panes: read-only pictures that a tool shows beside the main image."""
+"""Panes: the read-only pictures that tools made, in a viewport of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from PIL import Image
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QWidget
+from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.files import synthetic
@@ -27,6 +28,7 @@ from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, Drag, drag_of, dragg
 from app.views.canvas.text_overlay import Overlay
 from app.views.layouts import column
 from app.views.theme import SPACE
+from app.views.translation import tr
 from app.views.widgets import ElidedLabel, label, tool_button
 from app.workspace.viewport import Pane, Panes
 
@@ -162,35 +164,39 @@ class PaneView(QWidget):
         self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
         self.view = PictureView()
         if pane.options.get("synthetic"):
-            self._mark(str(pane.options.get("model") or "a model"))
+            self._mark(str(pane.options.get("model") or tr("a model")))
         if pane.instance is not None:
             self.view.overlay.set_corners(Corners(patient_lines(pane.instance)))
             self.view.overlay.set_sides(Sides(*pane.sides))
-        self.view.setAccessibleName(pane.title or "Picture")
+        self.view.setAccessibleName(pane.title or tr("Picture"))
         self.note = label("", "caption", wrap=True)
         self.description = label(wording.one_line(pane.description), "muted", wrap=True)
         self.description.setVisible(bool(pane.description))
         head = QHBoxLayout()
         head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
         head.addWidget(self.title, 1)
-        head.addWidget(tool_button("maximize", "Fit", self.view.reset, 14))
-        head.addWidget(tool_button("x", "Close this picture", close, 14))
+        head.addWidget(tool_button("maximize", tr("Fit"), self.view.reset, 14))
+        head.addWidget(tool_button("x", tr("Close this picture"), close, 14))
         foot = column(
             self.description,
             self.note,
-            label(f"{wording.NOT_FOR_DIAGNOSIS} · {pane.tool}", "warning", wrap=True),
+            label(f"{tr(wording.NOT_FOR_DIAGNOSIS)} · {pane.tool}", "warning", wrap=True),
             spacing=2,
             margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.m),
         )
         column(head, (self.view, 1), foot, spacing=0, parent=self)
         cmap = str(pane.options.get("cmap") or "")
         self.note.setText(
-            "" if colormaps.is_known(cmap) else f"Unknown colour map {cmap}: shown in grey"
+            ""
+            if colormaps.is_known(cmap)
+            else tr("Unknown colour map {cmap}: shown in grey").format(cmap=cmap)
         )
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
     def _take(self, read: tuple[Levels, str]) -> None:
+        if not isValid(self):
+            return  # closed meanwhile
         levels, model = read
         self.ready = True
         if model:
@@ -203,13 +209,15 @@ class PaneView(QWidget):
         self.view.setAccessibleDescription(synthetic_band.text(model))
 
     def _fail(self, error: SightlineError) -> None:
+        if not isValid(self):
+            return
         self.ready = True
-        self.note.setText(error.text)
+        self.note.setText(wording.error_text(error))
         self.note.show()
 
 
 class PaneArea(QTabWidget):
-    """Tabs with the pictures that tools show beside the image; hidden while there are none."""
+    """Tabs with the pictures that tools made, as the page of a viewport."""
 
     def __init__(self, panes: Panes, background: Background) -> None:
         super().__init__()
@@ -218,7 +226,7 @@ class PaneArea(QTabWidget):
         self.setDocumentMode(True)
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
-        self.setMinimumWidth(200)
+        self.hide()
         panes.changed.connect(self.refresh)
         self.refresh()
 
@@ -248,4 +256,4 @@ class PaneArea(QTabWidget):
                 # A tab's "&" would be taken for a mnemonic.
                 name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
                 self.setCurrentIndex(self.addTab(view, name))
-        self.setVisible(bool(wanted))
+                self.setFocusProxy(view.view)

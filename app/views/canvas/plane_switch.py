@@ -15,7 +15,9 @@ from app.imaging.types import Instance, Plane, Series, Volume
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader
+from app.views.translation import tr
 from app.views.widgets import ProgressRow, tool_button
+from app.views.wording import error_text
 from app.workspace.viewport import REFORMAT
 from app.workspace.workspace import Workspace
 
@@ -50,7 +52,7 @@ class PlaneSwitch(QObject):
         self._slices: SlicePlanes | None = None  # of the source, once they were needed
         self._planes = loader.section_planes
         self._cancel: CancelToken | None = None
-        stop = tool_button("x", "Cancel", self.cancel, 12)
+        stop = tool_button("x", tr("Cancel"), self.cancel, 12)
         self.progress = ProgressRow(stop, 140, "caption")
         self.progress.setParent(canvas)
         viewport = self._viewport = canvas.model
@@ -89,8 +91,12 @@ class PlaneSwitch(QObject):
         )
 
     def _show_progress(self, done: int, total: int) -> None:
-        read = f": {done} of {total} images" if total else "…"
-        text = f"Preparing {self.wanted.value} sections{read}"
+        plane = tr(self.wanted.value)
+        if total:
+            text = tr("Preparing {plane} sections: {done} of {total} images")
+            text = text.format(plane=plane, done=done, total=total)
+        else:
+            text = tr("Preparing {plane} sections…").format(plane=plane)
         self.progress.set_progress(text, done, total)
 
     def look_at(self, point: XYZ) -> None:
@@ -180,10 +186,12 @@ class PlaneSwitch(QObject):
         if token is self._cancel:
             wanted = self.wanted
             self.cancel()
-            self._tell(wanted, error.text)
+            self._tell(wanted, error_text(error))
 
     def _tell(self, plane: Plane, reason: str) -> None:
-        self.failed.emit(f"The {plane.value} plane cannot be shown", reason)
+        self.failed.emit(
+            tr("The {plane} plane cannot be shown").format(plane=tr(plane.value)), reason
+        )
 
     def _follow(self) -> None:
         """Update plane and possible planes after the shown image has changed."""

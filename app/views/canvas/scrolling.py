@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 
 from PySide6.QtCore import QElapsedTimer, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent, QWheelEvent
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlid
 
 from app.imaging.studies.instance_lists import frame_ends
 from app.imaging.types import Content, Instance, Series
+from app.views.translation import tr
 from app.views.widgets import plain_tip
 from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
@@ -18,6 +20,8 @@ DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
 PICTURE_MS = 30
 """Longest time that the slider waits for the picture it belongs to."""
+_MEASURED_MS = 2000
+"""Time over which a cine's rate is measured."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Selectable factors for the frame rate given in the file."""
 
@@ -55,6 +59,7 @@ class Scroller(QObject):
         self._late = False  # whether a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
         self._clock = QElapsedTimer()
+        self._shown = deque[int]()  # when the cine's last pictures were shown, by the clock
         self.model.requested.connect(lambda _request: self._requested())
         self.model.frame_changed.connect(self._arrived)
         self.model.image_changed.connect(self._image_changed)
@@ -176,6 +181,7 @@ class Scroller(QObject):
         elif self.playable:
             self.playing = True
             self._clock.start()
+            self._shown.clear()
             self._due = 0.0
             self._schedule()
             self.playing_changed.emit(True)
@@ -191,6 +197,20 @@ class Scroller(QObject):
         """Frames per second at which the cine is shown; 0 if no image is shown."""
         instance = self.model.instance
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
+
+    def picture_shown(self) -> None:
+        """Note that another picture is on the screen; the canvas says so."""
+        if self.playing:
+            now = self._clock.elapsed()
+            self._shown.append(now)
+            while now - self._shown[0] > _MEASURED_MS:
+                self._shown.popleft()
+
+    @property
+    def measured_rate(self) -> float:
+        """Frames per second that the running cine put on the screen lately; 0 if unknown yet."""
+        span = self._shown[-1] - self._shown[0] if self.playing and self._shown else 0
+        return 1000 * (len(self._shown) - 1) / span if span >= _MEASURED_MS / 4 else 0.0
 
     def _duration(self, instance: Instance) -> float:
         time = frame_duration(instance, self.model.frame_index) / self.speed
@@ -257,8 +277,8 @@ class Scrubber(QScrollBar):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Position in the series")
-        self.setToolTip(plain_tip("Drag to scroll through the series"))
+        self.setAccessibleName(tr("Position in the series"))
+        self.setToolTip(plain_tip(tr("Drag to scroll through the series")))
         self.valueChanged.connect(scroller.to)
         # With the picture, so that both are painted at once; a slow one is not waited for.
         self._soon = QTimer(self, singleShot=True, interval=PICTURE_MS)

@@ -13,6 +13,7 @@ from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.views import wording
 from app.views.theme import DARK, TYPE, ui_font
+from app.views.translation import tr
 
 HEIGHT = 30.0  # px on screen
 EDGE = 3.0  # px of the line around the picture
@@ -27,7 +28,9 @@ def model_title(instance: Instance | None) -> str:
 
 def text(model: str) -> str:
     """Return the words on the band of an image that the generative model `model` made."""
-    return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
+    return tr("SYNTHETIC, made by {model}: not a patient").format(
+        model=wording.one_line(model) or tr("a model")
+    )
 
 
 def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
@@ -65,7 +68,7 @@ def draw_small(painter: QPainter, area: QRectF) -> None:
 def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
     painter.fillRect(strip, QColor(DARK.synthetic))
     room = strip.width() - _PAD * strip.height() / HEIGHT
-    forms = ("SYNTHETIC: not a patient", "SYNTHETIC", "SYNTH")
+    forms = (tr("SYNTHETIC: not a patient"), tr("SYNTHETIC"), "SYNTH")
     wanted = (text(model), *forms) if model else forms[1:]
     for line in wanted:
         font = _font(pixels)

@@ -25,6 +25,7 @@ from app.views.canvas.corner_text import TOOLS_IN_LIST, Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
 from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
+from app.views.translation import tr
 
 MARGIN = 12.0
 SIDE_MARGIN = 8.0
@@ -76,7 +77,7 @@ def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Blo
             block = _block(parts, area, size, right=right, bottom=bottom)
             too_high = block.rect.height() > area.height() * MOST_HEIGHT
             if bottom and right and corners.warning and too_high:
-                brief = ((wording.NOT_FOR_DIAGNOSIS, TOOLS_IN_LIST), warn)
+                brief = ((tr(wording.NOT_FOR_DIAGNOSIS), tr(TOOLS_IN_LIST)), warn)
                 parts = (brief, (corners.bottom_right, ink))
                 block = _block(parts, area, size, right=right, bottom=bottom)
             blocks.append(block)
@@ -112,7 +113,7 @@ def _lay_out(
 def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     """Return a line in its short form, broken or elided if it is too long."""
     if metrics.horizontalAdvance(line) > limit:
-        line = wording.SHORT_FORMS.get(line, line)
+        line = wording.short_form(line)
     parts = [line]
     if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
         parts = line.split(wording.DOT)

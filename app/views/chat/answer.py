@@ -16,6 +16,7 @@ from app.views.chat.message import copy_text
 from app.views.chat.widgets import ElidedText, link_button, show_open
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
+from app.views.translation import tr
 from app.views.widgets import label
 
 _MAX_HEIGHT = 240  # px of opened reasoning
@@ -43,7 +44,7 @@ class AnswerView(QWidget):
     ) -> None:
         super().__init__()
         self.view = _AnswerText()
-        self.view.setAccessibleName("Assistant's answer")
+        self.view.setAccessibleName(tr("Assistant's answer"))
         self.view.finding_clicked.connect(on_finding)
         self.view.result_clicked.connect(on_result)
         self.writer = self.view.writer
@@ -66,8 +67,8 @@ class AnswerView(QWidget):
         if self.note is not None:
             return
         self.note = ElidedText(author, "faint")
-        copy = link_button("Copy", "copy", lambda: copy_text(self.text))
-        copy.setAccessibleName("Copy the answer")
+        copy = link_button(tr("Copy"), "copy", lambda: copy_text(self.text))
+        copy.setAccessibleName(tr("Copy the answer"))
         foot = column(row((self.note, 1), copy), spacing=0)
         if usage:
             self.usage = ElidedText(usage, "faint")
@@ -83,10 +84,12 @@ class ReasoningView(QWidget):
         self._pieces: list[str] = []
         self.length = 0
         self._began = time.monotonic() if live else None
-        self.button = link_button("Thinking", action=self.toggle)
+        self.button = link_button(tr("Thinking"), action=self.toggle)
         show_open(self.button, False)
-        self.button.setAccessibleName("The model's thinking")
-        self.button.setToolTip("What the model thinks before it answers; not part of the answer")
+        self.button.setAccessibleName(tr("The model's thinking"))
+        self.button.setToolTip(
+            tr("What the model thinks before it answers; not part of the answer")
+        )
         self._time = label("", "faint")
         self.view: LongText | None = None
         head = row(self.button, self._time, 1, spacing=2)
@@ -134,7 +137,7 @@ class ReasoningView(QWidget):
         opened = not self.opened
         if self.view is None:
             self.view = LongText(_MAX_HEIGHT, tone="thinking")
-            self.view.setAccessibleName("The model's thinking")
+            self.view.setAccessibleName(tr("The model's thinking"))
             self._layout.addWidget(self.view)
             self.view.append_plain(self.text)
         self.view.setVisible(opened)

@@ -23,17 +23,18 @@ from app.views.layouts import Flow, column, icon_row
 from app.views.plain_text import one_line
 from app.views.text_view import LongText, literal_view
 from app.views.theme import SPACE, THEME, restyle
+from app.views.translation import tr, translatable
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import PackTexts
 
 REASON_CHARS = 500
 ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything
 _MAX_HEIGHT = 240
-_WAITS = "The assistant is waiting for your answer."
-_CODES = "Invisible characters are shown as their codes."
+_WAITS = translatable("The assistant is waiting for your answer.")
+_CODES = translatable("Invisible characters are shown as their codes.")
 _KEY = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*")(?=: )', re.MULTILINE)
-_SCROLL = "Scroll up to see what is asked; then it can be allowed."
-_UNSUITABLE = (
+_SCROLL = translatable("Scroll up to see what is asked; then it can be allowed.")
+_UNSUITABLE = translatable(
     "Results on an image that a tool was not made for may be meaningless. Your yes applies to this "
     "image in this conversation, and every result on it says so."
 )
@@ -62,7 +63,7 @@ class RequestCard(QFrame):
         self._live = live  # False for a question of an earlier run
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
-        self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
+        self.setAccessibleName(tr("Approval needed: {title}").format(title=one_line(event.title)))
         head = self._make_head(event)
         self.what, self._choices = QWidget(), QWidget()
         self._fill_what(column(spacing=6, parent=self.what), event)
@@ -84,7 +85,7 @@ class RequestCard(QFrame):
     def expire(self) -> None:
         """Close the question, because the run ended without an answer."""
         if not self.state.full:
-            self._close("Not answered; nothing was done.", "ban", THEME.text_faint)
+            self._close(tr("Not answered; nothing was done."), "ban", THEME.text_faint)
 
     # -- for each kind of question
 
@@ -111,7 +112,7 @@ class RequestCard(QFrame):
         return icon_row(mark, column(self.title, self.effect, spacing=2))
 
     def _make_outcome(self) -> QWidget:
-        self._show = link_button("What was asked", action=self._toggle)
+        self._show = link_button(tr("What was asked"), action=self._toggle)
         show_open(self._show, False)
         self._show.hide()
         self._mark = IconLabel("ban", 14, THEME.text_faint)
@@ -178,7 +179,7 @@ class GuardedCard(RequestCard):
         self, layout: QVBoxLayout, *parts: QWidget | QLayout, yes: Sequence[QPushButton]
     ) -> None:
         """Add a hint and the answers; the buttons `yes` wait until the question was seen."""
-        self._waits = label(_WAITS, "faint", wrap=True)
+        self._waits = label(tr(_WAITS), "faint", wrap=True)
         self._yes_buttons = yes
         for button in yes:
             button.setEnabled(False)
@@ -192,7 +193,7 @@ class GuardedCard(RequestCard):
             self._arming.start()
             return
         self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
-        self._waits.setText(_SCROLL if self._unseen else _WAITS)
+        self._waits.setText(tr(_SCROLL if self._unseen else _WAITS))
         if self._unseen:
             self._arming.start()
             return
@@ -212,16 +213,16 @@ class ApprovalCard(GuardedCard):
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
-            self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
+            self.tool.setAccessibleName(tr("Tool: {tool}").format(tool=one_line(event.tool)))
             self.arguments = LongText(_MAX_HEIGHT, tone="mono")
-            self.arguments.setAccessibleName("The exact arguments")
+            self.arguments.setAccessibleName(tr("The exact arguments"))
             text, hidden = _argument_text(event.arguments)
             self.arguments.append_plain(text)
             for part in (self.tool, *self.touched, self.arguments):
                 layout.addWidget(part)
             if hidden:
-                layout.addWidget(label(_CODES, "warning", wrap=True))
-        self._add_detail(layout, event.detail, "What it would do")
+                layout.addWidget(label(tr(_CODES), "warning", wrap=True))
+        self._add_detail(layout, event.detail, tr("What it would do"))
         self.detail.setProperty("tone", "muted")
         # The detail of a tool's request repeats its effect and arguments.
         self.detail.setVisible(bool(event.detail.strip()) and not (event.tool and event.effect))
@@ -229,23 +230,28 @@ class ApprovalCard(GuardedCard):
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.reason = QLineEdit()
         self.reason.setMaxLength(REASON_CHARS)
-        self.reason.setPlaceholderText("Reason for not allowing it (optional)")
-        self.reason.setAccessibleName("Reason for not allowing it")
-        self.reason.setAccessibleDescription("Enter refuses; the assistant is told the reason")
-        self.reason.setToolTip("The assistant is told the reason. Enter refuses.")
+        self.reason.setPlaceholderText(tr("Reason for not allowing it (optional)"))
+        self.reason.setAccessibleName(tr("Reason for not allowing it"))
+        self.reason.setAccessibleDescription(tr("Enter refuses; the assistant is told the reason"))
+        self.reason.setToolTip(tr("The assistant is told the reason. Enter refuses."))
         self.reason.returnPressed.connect(lambda: self._refuse("once"))
-        self.deny = push_button("Don't allow", lambda: self._refuse("once"))
-        self.deny_session = push_button("Not in this conversation", lambda: self._refuse("session"))
+        self.deny = push_button(tr("Don't allow"), lambda: self._refuse("once"))
+        self.deny_session = push_button(
+            tr("Not in this conversation"), lambda: self._refuse("session")
+        )
         self.deny_session.setToolTip(
-            "The tool is refused, whatever its arguments, until Sightline is closed"
+            tr("The tool is refused, whatever its arguments, until Sightline is closed")
         )
         self.allow = push_button(
-            "Allow once" if event.tool else "Allow", lambda: self._say(Decision(granted=True))
+            tr("Allow once") if event.tool else tr("Allow"),
+            lambda: self._say(Decision(granted=True)),
         )
         self.allow_session = push_button(
-            "Allow in this conversation", lambda: self._say(Decision(True, "session"))
+            tr("Allow in this conversation"), lambda: self._say(Decision(True, "session"))
         )
-        self.allow_session.setToolTip("The same tool with the same arguments is not asked again")
+        self.allow_session.setToolTip(
+            tr("The same tool with the same arguments is not asked again")
+        )
         once = Flow(SPACE.s, self.deny, self.allow)
         session = Flow(SPACE.s, self.deny_session, self.allow_session)
         yes = (self.allow, self.allow_session)
@@ -255,10 +261,15 @@ class ApprovalCard(GuardedCard):
         self.setFocusProxy(self.reason)
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        text = "Allowed" if granted else "Not allowed"
         if scope == "session":
-            return f"{text} in this conversation"
-        return "Allowed once" if granted and self.arguments is not None else text
+            allowed, refused = (
+                tr("Allowed in this conversation"),
+                tr("Not allowed in this conversation"),
+            )
+            return allowed if granted else refused
+        if not granted:
+            return tr("Not allowed")
+        return tr("Allowed") if self.arguments is None else tr("Allowed once")
 
     def _refuse(self, scope: Literal["once", "session"]) -> None:
         reason = " ".join(self.reason.text().split())
@@ -271,7 +282,7 @@ def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
     A name cannot pass for another: keys are in ASCII, and within a text quotes are escaped.
     """
     if not arguments:
-        return "No arguments.", False
+        return tr("No arguments."), False
     text = shown_arguments(arguments)
     keys = _KEY.sub(lambda found: found[1] + json.dumps(json.loads(found[2])), text)
     return keys, text != json.dumps(arguments, ensure_ascii=False, indent=2)
@@ -281,23 +292,25 @@ class OverrideCard(GuardedCard):
     """Asks whether a tool may use an image unsuitable for it; Tab reaches "Don't use it" first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self._add_detail(layout, event.detail, "Reasons against it")
+        self._add_detail(layout, event.detail, tr("Reasons against it"))
         self._unseen = [self.title, self.detail]
         about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
         self.about = ElidedText("  ·  ".join(part for part in about if part), "caption")
         self.about.setVisible(bool(self.about.full))
         layout.addWidget(self.about)
-        layout.addWidget(label(_UNSUITABLE, "caption", wrap=True))
+        layout.addWidget(label(tr(_UNSUITABLE), "caption", wrap=True))
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self.deny = push_button("Don't use it", lambda: self._say(Decision(False)), primary=True)
-        self.allow = push_button("Use it anyway", lambda: self._say(Decision(True)))
+        self.deny = push_button(
+            tr("Don't use it"), lambda: self._say(Decision(False)), primary=True
+        )
+        self.allow = push_button(tr("Use it anyway"), lambda: self._say(Decision(True)))
         answers = Flow(SPACE.s, self.deny, self.allow)
         self._add_answers(layout, answers, yes=(self.allow,))
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        return "Used at your request" if granted else "Not used"
+        return tr("Used at your request") if granted else tr("Not used")
 
 
 class _ReachedPlace(QFrame):

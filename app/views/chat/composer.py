@@ -13,6 +13,7 @@ from app.views.chat.widgets import ElidedText
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, restyle
+from app.views.translation import tr
 from app.views.widgets import IconLabel, label, tool_button
 
 _LINES = 8  # to which the field grows before it scrolls
@@ -31,8 +32,8 @@ class QuestionEdit(QPlainTextEdit):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("chatInput")
-        self.setAccessibleName("Question")
-        self.setAccessibleDescription("Enter sends, Shift+Enter starts a new line")
+        self.setAccessibleName(tr("Question"))
+        self.setAccessibleDescription(tr("Enter sends, Shift+Enter starts a new line"))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -102,8 +103,8 @@ class Composer(QFrame):
         self.edit = QuestionEdit()
         self.about = ElidedText("", "faint", middle=True)
         self._about_icon = IconLabel("image", 13, THEME.text_faint)
-        self.send = self._button("chatSend", "arrow-up", THEME.accent_text, "Send the question")
-        self.stop = self._button("chatStop", "square", THEME.text, "Stop (Esc)")
+        self.send = self._button("chatSend", "arrow-up", THEME.accent_text, tr("Send the question"))
+        self.stop = self._button("chatStop", "square", THEME.text, tr("Stop (Esc)"))
         self.stop_more = self._make_stop_more()
         self.stop.hide()
         self.stop_more.hide()
@@ -162,13 +163,13 @@ class Composer(QFrame):
         self.stop_more.setVisible(busy)
         self.stop_more.setEnabled(not stopping)
         self._stop_after.setEnabled(busy and not stopping)
-        now = "Stop at once (Esc)" if stopping else "Stop (Esc)"
+        now = tr("Stop at once (Esc)") if stopping else tr("Stop (Esc)")
         self.stop.setToolTip(now)
         self.stop.setAccessibleName(now)
         self.stop.setProperty("stopping", stopping)
         restyle(self.stop)
-        tip = "Queue the question" if busy else "Send the question"
-        self.send.setToolTip(f"{tip} (Enter)")
+        tip = tr("Queue the question") if busy else tr("Send the question")
+        self.send.setToolTip(tr("{tip} (Enter)").format(tip=tip))
         self.send.setAccessibleName(tip)
 
     def set_about(self, text: str, placeholder: str) -> None:
@@ -194,14 +195,14 @@ class Composer(QFrame):
 
     def _make_stop_menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addAction("Stop now\tEsc", self.stop_wanted.emit)
+        menu.addAction(f"{tr('Stop now')}\tEsc", self.stop_wanted.emit)
         self._stop_after = menu.addAction(
-            "Stop after this tool\tShift+Esc", self.stop_after_wanted.emit
+            f"{tr('Stop after this tool')}\tShift+Esc", self.stop_after_wanted.emit
         )
         return menu
 
     def _make_stop_more(self) -> QToolButton:
-        button = tool_button("chevron-down", "More ways to stop")
+        button = tool_button("chevron-down", tr("More ways to stop"))
         button.setObjectName("chatStopMore")
         button.setIconSize(QSize(12, 12))
         button.clicked.connect(lambda _checked=False: self._open_stop_menu())
@@ -230,7 +231,7 @@ class PendingList(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setAccessibleName("Queued questions")
+        self.setAccessibleName(tr("Queued questions"))
         self._layout = column(spacing=SPACE.xs, parent=self)
         self._numbers: list[int] = []
         self._rows: list[QWidget] = []
@@ -248,7 +249,9 @@ class PendingList(QWidget):
             part.deleteLater()
         self._rows = [self._row(item) for item in questions[:_QUEUED]]
         if len(questions) > _QUEUED:
-            self._rows.append(label(f"and {len(questions) - _QUEUED} more queued", "faint"))
+            self._rows.append(
+                label(tr("and {count} more queued").format(count=len(questions) - _QUEUED), "faint")
+            )
         for part in self._rows:
             self._layout.addWidget(part)
         self.setVisible(bool(questions))
@@ -257,10 +260,10 @@ class PendingList(QWidget):
         frame = QFrame()
         frame.setObjectName("chatPending")
         number = question.number
-        tip = "Remove this question from the queue"
+        tip = tr("Remove this question from the queue")
         row(
             IconLabel("clock", 14, THEME.text_faint),
-            label("Queued", "caption"),
+            label(tr("Queued"), "caption"),
             (ElidedText(question.text, "label"), 1),
             tool_button("x", tip, lambda: self.removed.emit(number)),
             margins=(SPACE.s, 2, 2, 2),

@@ -40,6 +40,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import DARK, SPACE, THEME, part_sheet
+from app.views.translation import tr, translatable
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
 
@@ -52,9 +53,9 @@ _PICTURE = 200  # px, height of one picture with its caption
 _SMALL = 88  # px of a picture in the conversation
 _DIGEST = re.compile(r"[0-9a-f]{24}")
 _YES = {
-    "conversation": "Send",
-    "pictures": "Send pictures",
-    "risky_pictures": "Send anyway",
+    "conversation": translatable("Send"),
+    "pictures": translatable("Send pictures"),
+    "risky_pictures": translatable("Send anyway"),
 }
 
 
@@ -105,15 +106,15 @@ class SentPicture(QWidget):
         path = Path(picture.get("path", ""))
         self.name = name = picture.get("image_id", "") or "picture"
         self.button = PictureButton(side)
-        self.button.setAccessibleName(f"{name} as it would be sent: enlarge")
-        self.button.setToolTip("See it in full size")
+        self.button.setAccessibleName(tr("{name} as it would be sent: enlarge").format(name=name))
+        self.button.setToolTip(tr("See it in full size"))
         self.button.setEnabled(False)
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
         self.risk = label(picture.get("risk", ""), "warning", wrap=True)
         self.risk.setVisible(bool(self.risk.text()))
         self._caption = WrappedText("caption")
         self._caption.set_full(picture.get("caption", ""))
-        self._size = label("Reading…", "caption", wrap=True)
+        self._size = label(tr("Reading…"), "caption", wrap=True)
         words = (label(name, "strong"), self.risk, self._caption, self._size, 1)
         column(icon_row(self.button, column(*words, spacing=SPACE.xs), SPACE.m), parent=self)
         background.submit(lambda: read_sent(path), self._show, self._fail)
@@ -145,7 +146,9 @@ class SentPicture(QWidget):
         self.button.setEnabled(True)
         size = sent.image.size()
         kilobytes = max(1, round(sent.size_bytes / 1024))
-        text = f"{size.width()} x {size.height()} pixels, {kilobytes} KB. Click for full size."
+        text = tr("{width} x {height} pixels, {kilobytes} KB. Click for full size.").format(
+            width=size.width(), height=size.height(), kilobytes=kilobytes
+        )
         self._size.setText(text)
         self.settled.emit()
 
@@ -153,7 +156,7 @@ class SentPicture(QWidget):
         if not isValid(self):  # its card was deleted while the file was read
             return
         self.button.fail()
-        self._size.setText(f"{sentence(error.reason)}.")
+        self._size.setText(f"{sentence(tr(error.reason))}.")
         self.settled.emit()
 
 
@@ -163,17 +166,19 @@ class PictureWindow(QDialog):
     def __init__(self, image: QImage, name: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("As it would be sent")
+        self.setWindowTitle(tr("As it would be sent"))
         self.picture = QLabel()
         self.picture.setPixmap(QPixmap.fromImage(image))
-        self.picture.setAccessibleName(f"{name} as it would be sent")
+        self.picture.setAccessibleName(tr("{name} as it would be sent").format(name=name))
         self.area = QScrollArea()
         self.area.setWidget(self.picture)
         self.area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {DARK.canvas}; }}")
-        self.area.setAccessibleName("The picture; scroll with the arrow keys")
-        size = f"{image.width()} x {image.height()} pixels, in full size"
-        close = push_button("Close", self.accept)
+        self.area.setAccessibleName(tr("The picture; scroll with the arrow keys"))
+        size = tr("{width} x {height} pixels, in full size").format(
+            width=image.width(), height=image.height()
+        )
+        close = push_button(tr("Close"), self.accept)
         close.setDefault(True)
         foot = row((label(f"{name}: {size}", "muted"), 1), close)
         column((self.area, 1), foot, margins=SPACE.m, parent=self)
@@ -190,7 +195,7 @@ class ConsentView(QWidget):
 
     def __init__(self, event: ApprovalRequested, background: Background, side: int = SIDE) -> None:
         super().__init__()
-        self.warning = literal_view(event.warning, "warning", "Warning")
+        self.warning = literal_view(event.warning, "warning", tr("Warning"))
         self.warning.setVisible(bool(event.warning))
         facts = QGridLayout()
         facts.setHorizontalSpacing(SPACE.l)
@@ -198,7 +203,11 @@ class ConsentView(QWidget):
         facts.setColumnStretch(1, 1)
         self.facts: dict[str, TextView] = {}
         sent = "\n".join(f"{BULLET}{item}" for item in event.sent)
-        rows = (("Host", event.host, "place"), ("Model", event.model, ""), ("What", sent, ""))
+        rows = (
+            (tr("Host"), event.host, "place"),
+            (tr("Model"), event.model, ""),
+            (tr("What"), sent, ""),
+        )
         for number, (name, text, tone) in enumerate(rows):
             view = self.facts[name] = literal_view(text, tone, f"{name}: {one_line(text, 600)}")
             facts.addWidget(label(name, "muted"), number, 0, Qt.AlignmentFlag.AlignTop)
@@ -206,7 +215,7 @@ class ConsentView(QWidget):
         self.pictures = [SentPicture(item, background, side) for item in event.pictures]
         for picture in self.pictures:
             picture.settled.connect(self.settled)
-        self.detail = literal_view(event.detail, "muted", "In words")
+        self.detail = literal_view(event.detail, "muted", tr("In words"))
         parts = (self.warning, facts, *self.pictures, self.detail, 1)
         column(*parts, spacing=SPACE.m, parent=self)
 
@@ -248,7 +257,7 @@ class ConsentDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("chatConsent")
         self.setStyleSheet(part_sheet("chat"))
-        self.setWindowTitle("Send to another computer?")
+        self.setWindowTitle(tr("Send to another computer?"))
         self._say = say
         self._answered = False
         self.view = ConsentView(event, background)
@@ -257,7 +266,7 @@ class ConsentDialog(QDialog):
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.area.setAccessibleName("What would be sent; scroll with the arrow keys")
+        self.area.setAccessibleName(tr("What would be sent; scroll with the arrow keys"))
         self.view.setContentsMargins(0, 0, SPACE.m, 0)
         self.area.setWidget(self.view)
         # One turn of the event loop later, when the layout has settled.
@@ -268,9 +277,9 @@ class ConsentDialog(QDialog):
         bar.valueChanged.connect(self._look)
         bar.rangeChanged.connect(self._looking.start)
         self._state = label("", "warning", wrap=True)
-        self.no = push_button("Don't send", self.reject, primary=True)
+        self.no = push_button(tr("Don't send"), self.reject, primary=True)
         self.no.setDefault(True)
-        self.yes = push_button(_YES.get(event.about, "Send"), self._agree)
+        self.yes = push_button(tr(_YES.get(event.about, _YES["conversation"])), self._agree)
         self._lay_out(event)
         self._armed = False
         self._quiet = QTimer(self, singleShot=True, interval=QUIET_MS)
@@ -333,9 +342,9 @@ class ConsentDialog(QDialog):
 
     def _update(self) -> None:
         self.yes.setEnabled(self._armed and self.view.complete and self.view.seen)
-        unseen = "" if self.view.seen else "Scroll down: you have not seen every picture."
-        reading = "" if self.view.complete else "The pictures are being read…"
-        failed = "A picture cannot be shown, so none can be sent." if self.view.failed else ""
+        unseen = "" if self.view.seen else tr("Scroll down: you have not seen every picture.")
+        reading = "" if self.view.complete else tr("The pictures are being read…")
+        failed = tr("A picture cannot be shown, so none can be sent.") if self.view.failed else ""
         self._state.setText(failed or reading or unseen)
 
 
@@ -388,21 +397,21 @@ class ConsentCard(RequestCard):
         self.what.hide()
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        layout.addWidget(label("The question is waiting for your answer.", "faint", wrap=True))
-        self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
-        self.ask = push_button("Show the question", self.appear)
+        layout.addWidget(label(tr("The question is waiting for your answer."), "faint", wrap=True))
+        self.deny = push_button(tr("Don't send"), lambda: self._say(Decision(granted=False)))
+        self.ask = push_button(tr("Show the question"), self.appear)
         layout.addLayout(Flow(SPACE.s, self.deny, self.ask))
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
         event = self._event
         if not granted:
-            return "Not allowed"
+            return tr("Not allowed")
         if event.about == "conversation":
-            return f"The conversation may be sent to {event.host}"
+            return tr("The conversation may be sent to {host}").format(host=event.host)
         if event.about == "pictures" and any(item.get("risk") for item in event.pictures):
-            return "Allowed; you are asked again about those that may identify the patient"
-        return f"Pictures may be sent to {event.host}"
+            return tr("Allowed; you are asked again about those that may identify the patient")
+        return tr("Pictures may be sent to {host}").format(host=event.host)
 
     def _say(self, decision: Decision) -> None:
         self._dismiss()

@@ -18,6 +18,7 @@ from app.views.chat.widgets import link_button
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 from app.views.widgets import IconLabel, label
 
 _NEAR_END = 32  # px from the end that still count as being there
@@ -47,7 +48,7 @@ class Conversation(QScrollArea):
     def __init__(self, empty: QWidget) -> None:
         super().__init__()
         self.setObjectName("chatScroll")
-        self.setAccessibleName("Conversation")
+        self.setAccessibleName(tr("Conversation"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -56,7 +57,7 @@ class Conversation(QScrollArea):
         self._column.setObjectName("chatBody")
         margins = (SPACE.m, SPACE.l, SPACE.m, SPACE.m)
         self._layout = column(spacing=SPACE.l, margins=margins, parent=self._column)
-        self._older = link_button("Show earlier messages", "chevron-up", self.older_wanted.emit)
+        self._older = link_button(tr("Show earlier messages"), "chevron-up", self.older_wanted.emit)
         self._older.hide()
         self._empty = empty
         self._layout.addWidget(self._older, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -212,8 +213,8 @@ class Conversation(QScrollArea):
         button = QPushButton(self)
         button.setObjectName("chatJump")
         button.setIcon(icon("chevron-down", THEME.text))
-        button.setToolTip("Jump to the latest message")
-        button.setAccessibleName("Jump to the latest message")
+        button.setToolTip(tr("Jump to the latest message"))
+        button.setAccessibleName(tr("Jump to the latest message"))
         button.setCursor(Qt.CursorShape.PointingHandCursor)
         button.clicked.connect(lambda _checked=False: self.to_end())
         button.hide()
@@ -307,15 +308,17 @@ class Invitation(QWidget):
         for button, accepts in zip(self.buttons, self._suited, strict=True):
             button.setVisible(not unsuitable_image(accepts, note))
         if instance is not None:
-            self._head.setText("Ask about this image")
+            self._head.setText(tr("Ask about this image"))
             self._text.setText(
-                "The assistant runs imaging tools on it. What they find is drawn on the image."
+                tr("The assistant runs imaging tools on it. What they find is drawn on the image.")
             )
         else:
-            self._head.setText("Open an image, then ask")
+            self._head.setText(tr("Open an image, then ask"))
             self._text.setText(
-                "With an image open, the assistant runs imaging tools on it and draws what they "
-                "find. General questions work without one."
+                tr(
+                    "With an image open, the assistant runs imaging tools on it and draws what "
+                    "they find. General questions work without one."
+                )
             )
 
 
@@ -325,7 +328,7 @@ class _Suggestion(QPushButton):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.setObjectName("chatSuggestion")
-        self.setAccessibleName(f"Ask: {text}")
+        self.setAccessibleName(tr("Ask: {text}").format(text=text))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._text = label(text, wrap=True)
         self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

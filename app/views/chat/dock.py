@@ -39,13 +39,14 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.plain_text import menu_text, one_line
 from app.views.theme import SPACE, THEME, part_sheet
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import confirm, plain_tip, tool_button
 from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
-_DELETED = (
+_DELETED = translatable(
     "Its questions, answers, results and pictures are removed from this computer, the log of what "
     "was done is not. Files that you exported stay where you saved them."
 )
@@ -261,7 +262,7 @@ class ChatDock(QWidget):
         instance = self._workspace.acquired  # the image that a question is about
         self.empty.set_image(instance)
         if instance is None:
-            self.composer.set_about("No image open", "Ask a question…")
+            self.composer.set_about(tr("No image open"), tr("Ask a question…"))
             return
         parts = (
             instance.get("Modality"),
@@ -270,7 +271,7 @@ class ChatDock(QWidget):
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)
-        self.composer.set_about(about, "Ask about this image…")
+        self.composer.set_about(about, tr("Ask about this image…"))
 
     # -- threads
 
@@ -281,7 +282,11 @@ class ChatDock(QWidget):
         self._earlier.show(opened.runs, thread)
         self.conversation.keep_all = thread.folder is None
         if thread.problems:
-            lost = f"{len(thread.problems)} damaged entries of this conversation could not be read."
+            lost = tr_n(
+                "%n damaged entry of this conversation could not be read.",
+                "%n damaged entries of this conversation could not be read.",
+                len(thread.problems),
+            )
             self.conversation.add_note(Notice(lost, tone="warning"))
         if opened.draft and not self._waiting:
             self.composer.set_text(opened.draft)
@@ -297,13 +302,13 @@ class ChatDock(QWidget):
             # The question is answered nevertheless; only its thread cannot be saved.
             self._threads.current = Thread.in_memory()
             self._on_opened(OpenedThread(self._threads.current))
-            self.conversation.add_note(Notice(error.reason, error.remedy, tone="error"))
+            self.conversation.add_note(Notice(tr(error.reason), tr(error.remedy), tone="error"))
             return
-        notice = Notice(error.reason, error.remedy, tone="error")
+        notice = Notice(tr(error.reason), tr(error.remedy), tone="error")
         if isinstance(error, ThreadInUse):
             # A copy is a branch that leaves out no run.
             notice.add_action(
-                "Continue in a copy",
+                tr("Continue in a copy"),
                 "git-branch",
                 lambda: self._threads.branch(thread_id, len, ""),
             )
@@ -315,7 +320,7 @@ class ChatDock(QWidget):
         """Continue in a new thread from before a question, with the question as a draft."""
         thread = self.thread
         if thread is None or thread.folder is None:
-            text = "This conversation is kept in memory only and cannot be branched."
+            text = tr("This conversation is kept in memory only and cannot be branched.")
             self._show_notice(Notice(text))
             return
 
@@ -343,8 +348,8 @@ class ChatDock(QWidget):
         if thread is not None and thread.folder is not None:
             dialog = QInputDialog(self)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            dialog.setWindowTitle("Rename the conversation")
-            dialog.setLabelText("Name, or nothing for its first question:")
+            dialog.setWindowTitle(tr("Rename the conversation"))
+            dialog.setLabelText(tr("Name, or nothing for its first question:"))
             dialog.textValueSelected.connect(
                 lambda name: self._manage(lambda: self._store.rename(thread.thread_id, name))
             )
@@ -354,8 +359,8 @@ class ChatDock(QWidget):
         """Delete the conversation that is shown, after a question."""
         thread = self.thread
         if thread is None or thread.folder is None or self._agent.busy:
-            text = "This conversation is still being answered, or is kept in memory only."
-            self._show_notice(Notice(text, "Stop the answer first."))
+            text = tr("This conversation is still being answered, or is kept in memory only.")
+            self._show_notice(Notice(text, tr("Stop the answer first.")))
             return
         thread_id, audit = thread.thread_id, self.exporter.audit
 
@@ -368,14 +373,17 @@ class ChatDock(QWidget):
                 self.new_thread()
                 self._manage(work)
 
-        title, text = "Delete the conversation", "This conversation will be deleted for good."
-        confirm(self, title, text, _DELETED, "Delete", agreed)
+        title, text = (
+            tr("Delete the conversation"),
+            tr("This conversation will be deleted for good."),
+        )
+        confirm(self, title, text, tr(_DELETED), tr("Delete"), agreed)
 
     def _manage(self, work: Callable[[], None]) -> None:
         """Change what is kept of conversations, in the background; say so if it fails."""
 
         def failed(error: SightlineError) -> None:
-            self._show_notice(Notice(error.reason, error.remedy, tone="error"))
+            self._show_notice(Notice(tr(error.reason), tr(error.remedy), tone="error"))
 
         self._background.submit(work, lambda _none: None, failed)
 
@@ -421,46 +429,48 @@ class Header(QWidget):
         self.badge.setMinimumWidth(56)
         self.badge.setCursor(Qt.CursorShape.PointingHandCursor)
         self.badge.clicked.connect(lambda _checked=False: self.model_wanted.emit())
-        self.new = tool_button("message-square-plus", "New thread", self.new_wanted.emit)
-        self.history = tool_button("history", "Earlier conversations", self._open_history)
+        self.new = tool_button("message-square-plus", tr("New thread"), self.new_wanted.emit)
+        self.history = tool_button("history", tr("Earlier conversations"), self._open_history)
         self.more = tool_button(
-            "ellipsis", "What can be done with this conversation", self._open_more
+            "ellipsis", tr("What can be done with this conversation"), self._open_more
         )
         parts = (self.badge, 1, self.new, self.history, self.more)
         row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
         self.finder = QLineEdit()
-        self.finder.setPlaceholderText("Find in conversations")
-        self.finder.setAccessibleName("Find in conversations")
+        self.finder.setPlaceholderText(tr("Find in conversations"))
+        self.finder.setAccessibleName(tr("Find in conversations"))
         self.finder.textEdited.connect(self.history_wanted)
         field = QWidgetAction(self.menu)
         field.setDefaultWidget(self.finder)
         self.menu.addAction(field)
         self.more_menu = QMenu(self)
         add = self.more_menu.addAction
-        self.export = add(icon("download"), "Export…", self.export_wanted.emit)
-        self.rename = add(icon("pen-line"), "Rename…", self.rename_wanted.emit)
-        self.delete = add(icon("trash-2"), "Delete…", self.delete_wanted.emit)
+        self.export = add(icon("download"), tr("Export…"), self.export_wanted.emit)
+        self.rename = add(icon("pen-line"), tr("Rename…"), self.rename_wanted.emit)
+        self.delete = add(icon("trash-2"), tr("Delete…"), self.delete_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
         """Show which model answers; the tooltip says where the data is sent."""
         self._model = one_line(model_title(name), 80)
         if remote_host:
-            text = (
-                f"{self._model}\nA language model at {one_line(remote_host, 80)}. Before anything "
-                "is sent there, you are asked. Click to change."
-            )
+            text = tr(
+                "{model}\nA language model at {remote_host}. Before anything is sent "
+                "there, you are asked. Click to change."
+            ).format(model=self._model, remote_host=one_line(remote_host, 80))
         elif name == "offline":
-            text = (
+            text = tr(
                 "Offline planner: fixed rules choose the tools and put their results into words. "
                 "It is not a language model. Nothing leaves this computer. Click to change."
             )
         else:
-            text = f"{self._model}\nRuns on this computer; nothing leaves it. Click to change."
+            text = tr("{model}\nRuns on this computer; nothing leaves it. Click to change.").format(
+                model=self._model
+            )
         self.badge.setIcon(icon("cloud" if remote_host else "cpu", THEME.text_muted))
         self.badge.setToolTip(plain_tip(text))
-        self.badge.setAccessibleName(f"Language model: {self._model}")
+        self.badge.setAccessibleName(tr("Language model: {model}").format(model=self._model))
         self.badge.setAccessibleDescription(text)
         self._fit_badge()
 
@@ -478,7 +488,11 @@ class Header(QWidget):
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )
         if not threads:
-            none = "None with these words" if self.finder.text() else "No earlier conversations yet"
+            none = (
+                tr("None with these words")
+                if self.finder.text()
+                else tr("No earlier conversations yet")
+            )
             self.menu.addAction(none).setEnabled(False)
         if not self.menu.isVisible():
             _popup(self.menu, self.history)

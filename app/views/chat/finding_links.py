@@ -15,6 +15,7 @@ from app.imaging.findings import Finding
 from app.views import wording
 from app.views.plain_text import menu_text, one_line
 from app.views.theme import THEME
+from app.views.translation import tr
 from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
@@ -37,8 +38,8 @@ class FindingChip(QPushButton):
         self.describe(finding)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"Show {self.text()} on the image")
-        parts = (finding.description, wording.maker_details(finding), wording.NOT_FOR_DIAGNOSIS)
+        self.setAccessibleName(tr("Show {text} on the image").format(text=self.text()))
+        parts = (finding.description, wording.maker_details(finding), tr(wording.NOT_FOR_DIAGNOSIS))
         self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
 
     def set_brief(self) -> None:
@@ -49,7 +50,7 @@ class FindingChip(QPushButton):
     def describe(self, finding: Finding) -> None:
         """Show the current label and measurement of a finding."""
         label = wording.one_line(finding.label) if self._brief else wording.chip_text(finding)
-        self.setText(menu_text(one_line(label, _CHARS)) or "Finding")
+        self.setText(menu_text(one_line(label, _CHARS)) or tr("Finding"))
 
     def set_tint(self, tint: str) -> None:
         """Set the colour of the chip's dot, which is the finding's colour on the canvas."""
@@ -122,10 +123,10 @@ class FindingLinks:
         ]
         if not labels:
             return ""
-        return (
-            f"Outdated: an outline was changed by hand ({', '.join(dict.fromkeys(labels))}). "
-            "Figures from it no longer hold; the findings list has those of now."
-        )
+        return tr(
+            "Outdated: an outline was changed by hand ({labels}). Figures from "
+            "it no longer hold; the findings list has those of now."
+        ).format(labels=", ".join(dict.fromkeys(labels)))
 
     @property
     def shown(self) -> str:

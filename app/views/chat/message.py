@@ -15,6 +15,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import clean
 from app.views.text_view import literal_view
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 from app.views.widgets import IconLabel, tool_button
 
 _SHARE = 0.86  # of the width that a bubble takes at most
@@ -35,12 +36,14 @@ class UserBubble(QWidget):
         self.text = text
         self._ask_again = ask_again
         self._branch = branch
-        self.setAccessibleName("You asked")
-        self.more = tool_button("ellipsis", "What can be done with this question", self._open, 14)
+        self.setAccessibleName(tr("You asked"))
+        self.more = tool_button(
+            "ellipsis", tr("What can be done with this question"), self._open, 14
+        )
         self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
-        self.view = literal_view(text, name="Your question")
+        self.view = literal_view(text, name=tr("Your question"))
         self.view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.view.more_actions = self._fill
         column(self.view, margins=(SPACE.m, 9, SPACE.m, 9), parent=self._frame)
@@ -64,9 +67,9 @@ class UserBubble(QWidget):
         menu.popup(at or self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def _fill(self, menu: QMenu) -> None:
-        menu.addAction(icon("rotate-ccw"), "Ask again", self._ask_again)
-        menu.addAction(icon("git-branch"), "Branch from here…", self._branch)
-        menu.addAction(icon("copy"), "Copy", lambda: copy_text(self.text))
+        menu.addAction(icon("rotate-ccw"), tr("Ask again"), self._ask_again)
+        menu.addAction(icon("git-branch"), tr("Branch from here…"), self._branch)
+        menu.addAction(icon("copy"), tr("Copy"), lambda: copy_text(self.text))
 
     def _natural_width(self) -> int:
         """Return the width in px at which no line of the text wraps."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from app.views.translation import tr
+
 # `ModelStore.require` and `how_to_get` name a card in a command, however the program is called.
 _CARD = re.compile(r"\bmodels (?:get|accept) ([a-z0-9][a-z0-9._-]*[a-z0-9])")
 _COMMAND = re.compile(r"(?:Run|Read and accept them:) `")
@@ -33,9 +35,12 @@ def without_files(text: str) -> str:
 def summary(names: Iterable[str]) -> str:
     """Return a sentence that says that models with these names are not installed or accepted."""
     listed = tuple(dict.fromkeys(names))
-    one = len(listed) == 1
-    subject = "A model needed for this is" if one else "Models needed for this are"
-    return f"{subject} not installed or not accepted: {', '.join(listed)}."
+    text = (
+        tr("A model needed for this is not installed or not accepted: {names}.")
+        if len(listed) == 1
+        else tr("Models needed for this are not installed or not accepted: {names}.")
+    )
+    return text.format(names=", ".join(listed))
 
 
 def _texts(value: Any) -> Iterator[str]:

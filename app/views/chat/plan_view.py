@@ -16,6 +16,7 @@ from app.views.icons import icon
 from app.views.layouts import Flow, column
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import IconLabel, label
 from app.views.wording import PackTexts
 
@@ -23,14 +24,22 @@ _LONGEST = 2_000  # characters of a reason: it is shown in full
 _ICON = 14
 # state -> (word, icon, colour): colour alone would not tell them apart for everyone
 _STATES = {
-    "pending": ("waiting", "square", THEME.text_faint),
-    "running": ("running", "loader-circle", THEME.accent),
-    "done": ("done", "circle-check", THEME.ok),
-    "incomplete": ("incomplete", "circle-alert", THEME.warning),
-    "failed": ("failed", "circle-x", THEME.error),
-    "skipped": ("left out", "ban", THEME.text_faint),
+    "pending": (translatable("waiting"), "square", THEME.text_faint),
+    "running": (translatable("running"), "loader-circle", THEME.accent),
+    "done": (translatable("done"), "circle-check", THEME.ok),
+    "incomplete": (translatable("incomplete"), "circle-alert", THEME.warning),
+    "failed": (translatable("failed"), "circle-x", THEME.error),
+    "skipped": (translatable("left out"), "ban", THEME.text_faint),
 }
-_PLANNERS = {"rules": "rules", "model": "the language model"}
+_PLANNERS = {
+    "rules": (translatable("Planned by rules"), translatable("planned by rules")),
+    "model": (
+        translatable("Planned by the language model"),
+        translatable("planned by the language model"),
+    ),
+}
+"""What is said of who planned all steps, and of who planned one."""
+
 _ENFORCED = "enforced"
 
 
@@ -63,12 +72,12 @@ class PlanView(QWidget):
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()
         self._texts = texts
-        self.head = link_button("Plan", action=self.toggle)
+        self.head = link_button(tr("Plan"), action=self.toggle)
         show_open(self.head, True)
         self.changed = link_button("", "shield-check", lambda: self.fold(False))
         self.changed.setObjectName("chatBadge")
         self.changed.setIcon(icon("shield-check", THEME.warning))
-        self.changed.setToolTip("What the packs' rules changed, and why")
+        self.changed.setToolTip(tr("What the packs' rules changed, and why"))
         self.changed.hide()
         heads = Flow(SPACE.s, self.head, self.changed)
         self.goal = PlanLineView()
@@ -81,22 +90,27 @@ class PlanView(QWidget):
         reader = _Reader(event, self._texts)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
-        reached = " · goal reached" if event.goal == "done" else ""
-        head = f"Plan · {done} of {len(steps)} done{reached}" if steps else "Plan"
+        head = tr("Plan")
+        if steps:
+            head = (
+                tr("Plan · {done} of {count} done · goal reached")
+                if event.goal == "done"
+                else tr("Plan · {done} of {count} done")
+            ).format(done=done, count=len(steps))
         self.head.setText(head)
         self.head.setAccessibleName(head)
-        count = f"{len(changes)} change{'s' if len(changes) > 1 else ''} by rules"
+        count = tr_n("%n change by rules", "%n changes by rules", len(changes))
         self.changed.setText(f" {count}")
-        self.changed.setAccessibleName(f"{count}: show them")
+        self.changed.setAccessibleName(tr("{count}: show them").format(count=count))
         self.changed.setVisible(bool(changes))
         unreached = reader.unreached_goal()
         self.goal.show_line(PlanLine(unreached, icon="triangle-alert"))
         self.goal.setVisible(bool(unreached))
         self.steps.show_lines(reader.planned_by, steps, changes)
-        goal = "Goal reached" if event.goal == "done" else unreached
+        goal = tr("Goal reached") if event.goal == "done" else unreached
         whole = [*(line.text for line in (*steps, *changes)), *([goal] if goal else [])]
         self.steps.text = "\n".join(whole)
-        self.setAccessibleName(f"Plan, {self.steps.text}")
+        self.setAccessibleName(tr("Plan, {text}").format(text=self.steps.text))
 
     def toggle(self) -> None:
         """Fold the plan if it is unfolded, else unfold it."""
@@ -138,7 +152,11 @@ class Checklist(QWidget):
                 views.append(PlanLineView())
                 layout.addWidget(views[-1])
             for place, (view, line) in enumerate(zip(views, lines, strict=True), 1):
-                number = f"Step {place} of {len(lines)}: " if line.word else ""
+                number = (
+                    tr("Step {place} of {count}: ").format(place=place, count=len(lines))
+                    if line.word
+                    else ""
+                )
                 view.show_line(line, number)
 
 
@@ -190,9 +208,9 @@ class _Reader:
         # A step in the model's own words names no tool.
         self._tools = {name for name in named if name.isidentifier()}
         planners = {str(step.get("by", "")) for step in event.steps} - {_ENFORCED}
-        one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
+        one = next(iter(planners)) if len(planners) == 1 else ""
         # Who planned all steps but those that rules added; "" where that differs.
-        self.planned_by = f"Planned by {one}" if one else ""
+        self.planned_by = tr(_PLANNERS[one][0]) if one in _PLANNERS else ""
 
     def steps(self) -> list[PlanLine]:
         """Return a line for each step."""
@@ -201,7 +219,10 @@ class _Reader:
     def changes(self) -> list[PlanLine]:
         """Return a line for each change by a rule."""
         return [
-            PlanLine(f"Changed by a rule: {self._change(item)}", self._sentence(item.reason))
+            PlanLine(
+                tr("Changed by a rule: {change}").format(change=self._change(item)),
+                self._sentence(item.reason),
+            )
             for item in self._event.overrides
         ]
 
@@ -210,7 +231,7 @@ class _Reader:
         if self._event.goal != "incomplete":
             return ""
         why = self._sentence(self._event.goal_why)
-        return f"Goal not reached: {why}" if why else "Goal not reached."
+        return tr("Goal not reached: {why}").format(why=why) if why else tr("Goal not reached.")
 
     def _step(self, step: Mapping[str, Any]) -> PlanLine:
         state, by = str(step.get("state", "")), str(step.get("by", ""))
@@ -222,11 +243,12 @@ class _Reader:
         if state == "pending":
             details.append(self._waits_for(step.get("after") or ()))
         if by == _ENFORCED and state != "skipped":
-            details.append("put in by a rule")
+            details.append(tr("put in by a rule"))
         elif not self.planned_by and by in _PLANNERS:
-            details.append(f"planned by {_PLANNERS[by]}")
+            details.append(tr(_PLANNERS[by][1]))
         shown = dict.fromkeys(item for item in details if item)
-        return PlanLine(self._title(step.get("tool")), " · ".join(shown), *_STATES[state])
+        word, icon, tint = _STATES[state]
+        return PlanLine(self._title(step.get("tool")), " · ".join(shown), tr(word), icon, tint)
 
     def _title(self, tool: Any) -> str:
         """Return a tool's title; a step in the model's own words stays as it is."""
@@ -239,7 +261,7 @@ class _Reader:
         earlier = [steps[number - 1] for number in numbers if 1 <= number <= len(steps)]
         open_ = [step for step in earlier if step.get("state") in ("pending", "running")]
         names = [self._title(step.get("tool")) for step in open_]
-        return f"waits for: {', '.join(names)}" if names else ""
+        return tr("waits for: {names}").format(names=", ".join(names)) if names else ""
 
     def _sentence(self, text: str) -> str:
         text = one_line(missing_models.without_files(text), _LONGEST)
@@ -251,15 +273,19 @@ class _Reader:
             for name in (item.tool, item.instead)
         )
         known = {
-            "dependency": f"{instead} runs first" if instead else f"{tool} cannot run yet",
-            "successor": f"{instead} follows",
-            "excluded": f"{tool} is not used",
-            "left_out": f"{tool} is left out, as you asked",
-            "low_priority": f"{instead} instead of {tool}",
-            "unsuitable": f"{tool} is not for this image",
-            "incomplete": "the model is asked once more",
-            "empty_result": f"{instead} lists what there is"
+            "dependency": tr("{instead} runs first").format(instead=instead)
             if instead
-            else f"{tool} found nothing",
+            else tr("{tool} cannot run yet").format(tool=tool),
+            "successor": tr("{instead} follows").format(instead=instead),
+            "excluded": tr("{tool} is not used").format(tool=tool),
+            "left_out": tr("{tool} is left out, as you asked").format(tool=tool),
+            "low_priority": tr("{instead} instead of {tool}").format(instead=instead, tool=tool),
+            "unsuitable": tr("{tool} is not for this image").format(tool=tool),
+            "incomplete": tr("the model is asked once more"),
+            "empty_result": tr("{instead} lists what there is").format(instead=instead)
+            if instead
+            else tr("{tool} found nothing").format(tool=tool),
         }
-        return known.get(item.rule) or f"{tool or instead or 'a step'} is changed"
+        return known.get(item.rule) or tr("{tool} is changed").format(
+            tool=tool or instead or tr("a step")
+        )

@@ -39,6 +39,7 @@ from app.views.chat.widgets import ElidedText, ThinProgress, link_button
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 from app.views.widgets import IconLabel, label
 from app.views.wording import sentence
 
@@ -66,7 +67,7 @@ class ActivityBar(QWidget):
         self.setVisible(live)
         bar = ThinProgress()
         bar.setFixedWidth(36)
-        self._label = label("Thinking…", "caption", wrap=True)
+        self._label = label(tr("Thinking…"), "caption", wrap=True)
         row(bar, (self._label, 1), margins=(2, 0, 2, 0), parent=self)
         self.stopping = ""  # the text from the moment the user pressed stop
         self.passing = False  # whether the text is of this moment only
@@ -87,8 +88,10 @@ class ActivityBar(QWidget):
 
     def count_down(self, event: ModelRetry) -> None:
         """Count down to the next request to an endpoint, and say why the last one failed."""
-        reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or "The endpoint failed"
-        count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
+        reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or tr("The endpoint failed")
+        count = tr("({attempt} of {attempts})").format(
+            attempt=event.attempt, attempts=event.attempts
+        )
         self._retry = reason, count, time.monotonic() + max(0.0, event.wait_s)
         self.passing = True
         self.tick()
@@ -98,7 +101,11 @@ class ActivityBar(QWidget):
         if self._retry is not None:
             reason, count, until = self._retry
             left = math.ceil(until - time.monotonic())
-            when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
+            when = (
+                tr("asking again in {left} s").format(left=left)
+                if left > 0
+                else tr("asking again now")
+            )
             self._show(self.stopping or f"{reason}: {when} {count}")
 
     def _show(self, text: str) -> None:
@@ -172,10 +179,14 @@ class RunView(QWidget):
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]
-        after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
+        after = (
+            tr("Stopping after this tool…")
+            if len(running) < 2
+            else tr("Stopping after these tools…")
+        )
         for card in running if how == "now" else ():
             card.stopping()
-        self.activity.stopping = "Stopping…" if how == "now" else after
+        self.activity.stopping = tr("Stopping…") if how == "now" else after
         self.activity.say("")
 
     def handle(self, event: RunEvent) -> None:
@@ -187,7 +198,7 @@ class RunView(QWidget):
         if not isinstance(event, (TextDelta, ReasoningDelta)):
             self._stream.mark()
         if self.activity.passing and not isinstance(event, (Usage, ToolProgress, Noted)):
-            self.activity.say("Thinking…")
+            self.activity.say(tr("Thinking…"))
         match event:
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
@@ -231,7 +242,7 @@ class RunView(QWidget):
             return
         if not event.passing:
             self._insert(NoteLine(event.text))
-        text = one_line(event.text, _CHARS) if event.passing else "Thinking…"
+        text = one_line(event.text, _CHARS) if event.passing else tr("Thinking…")
         self.activity.say(text, passing=event.passing)
 
     def _results(self) -> dict[int, str]:
@@ -242,7 +253,11 @@ class RunView(QWidget):
         for number in self._cited:
             if number not in found:
                 card = self._actions.result(number)
-                found[number] = card.citation_tooltip if card else f"Result {number}, from earlier"
+                found[number] = (
+                    card.citation_tooltip
+                    if card
+                    else tr("Result {number}, from earlier").format(number=number)
+                )
         return found
 
     # -- tools
@@ -284,7 +299,7 @@ class RunView(QWidget):
 
     def _say_thinking(self) -> None:
         if not any(card.running for card in self.cards.values()):
-            self.activity.say("Thinking…")
+            self.activity.say(tr("Thinking…"))
 
     def _request(self, event: ApprovalRequested) -> None:
         self._stream.close()
@@ -332,7 +347,7 @@ class RunView(QWidget):
                 for card in self.cards.values():
                     if card.evidence in event.cited:
                         card.fold(event.answer)
-            self._model = run_wording.BY_RULES if event.by_rules else self._model
+            self._model = tr(run_wording.BY_RULES) if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
         if isinstance(event, RunFinished):
@@ -356,12 +371,12 @@ class RunView(QWidget):
         models = [*(name for card in cards for name in card.missing), *named]
         open_models = self._actions.open_models
         if said:
-            button = link_button("Models…", "cpu", lambda: open_models(models[0]))
-            button.setAccessibleName("Open the models")
+            button = link_button(tr("Models…"), "cpu", lambda: open_models(models[0]))
+            button.setAccessibleName(tr("Open the models"))
             self._insert(button)
             return
         self.missing = Notice(missing_models.summary(models), tone="muted")
-        self.missing.add_action("Models…", "cpu", lambda: open_models(models[0]))
+        self.missing.add_action(tr("Models…"), "cpu", lambda: open_models(models[0]))
         self._insert(self.missing)
 
     def _ending(self, event: RunFinished | RunFailed | RunCancelled) -> Notice | None:
@@ -369,26 +384,26 @@ class RunView(QWidget):
         if isinstance(event, RunFinished):
             return self._stopped(event.stopped_by) if event.stopped_by else None
         if self.past is not None and self.past.state == "interrupted":
-            text = "Sightline was closed before this was finished."
-            notice = Notice(text, "What was found until then is kept.", tone="warning")
+            text = tr("Sightline was closed before this was finished.")
+            notice = Notice(text, tr("What was found until then is kept."), tone="warning")
         elif isinstance(event, RunFailed):
             tone = "muted" if self._consent_denied else "error"
-            notice = Notice(event.error, event.remedy, tone=tone)
+            notice = Notice(tr(event.error), tr(event.remedy), tone=tone)
         else:
-            notice = Notice("Stopped")
-        notice.add_action("Ask again", "rotate-ccw", self._ask_again)
+            notice = Notice(tr("Stopped"))
+        notice.add_action(tr("Ask again"), "rotate-ccw", self._ask_again)
         return notice
 
     def _stopped(self, stopped_by: str) -> Notice:
         text, advice, in_settings = run_wording.limit(stopped_by)
         notice = Notice(text, advice, tone="warning")
-        notice.add_action("Continue", "play", lambda: self._actions.ask_again(CONTINUE))
+        notice.add_action(tr("Continue"), "play", lambda: self._actions.ask_again(CONTINUE))
         if in_settings:
-            notice.add_action("Limits…", "", self._actions.open_limits)
+            notice.add_action(tr("Limits…"), "", self._actions.open_limits)
         return notice
 
     def _sign(self) -> None:
-        model = run_wording.model_title(self._model) if self._model else "Assistant"
+        model = run_wording.model_title(self._model) if self._model else tr("Assistant")
         if self._stream.open is not None:
             self._stream.open.sign(model, self._usage)
         elif self._usage:

@@ -4,47 +4,55 @@ from __future__ import annotations
 
 from app.agent.events import Usage
 from app.views.plain_text import one_line
+from app.views.translation import tr, translatable
 
-BY_RULES = "Answered by rules"
+BY_RULES = translatable("Answered by rules")
 """Signature of an answer that was made without a language model."""
 
 _EFFECTS = {
-    "read": "It only reads what is open.",
-    "compute": "It computes on this machine.",
-    "write": "It writes files outside this conversation's own folder.",
-    "send": "It sends data to another machine.",
-    "execute": "It runs a program on this machine.",
+    "read": translatable("It only reads what is open."),
+    "compute": translatable("It computes on this machine."),
+    "write": translatable("It writes files outside this conversation's own folder."),
+    "send": translatable("It sends data to another machine."),
+    "execute": translatable("It runs a program on this machine."),
 }
 _LIMITS = {
-    "steps": "The limit of steps for one question was reached.",
-    "tool_calls": "The limit of tool calls for one question was reached.",
-    "tokens": "The limit of tokens for one question was reached.",
-    "cost": "The limit of cost for one question was reached.",
-    "wall_time": "The time limit for one question was reached.",
+    "steps": translatable("The limit of steps for one question was reached."),
+    "tool_calls": translatable("The limit of tool calls for one question was reached."),
+    "tokens": translatable("The limit of tokens for one question was reached."),
+    "cost": translatable("The limit of cost for one question was reached."),
+    "wall_time": translatable("The time limit for one question was reached."),
 }
 _LOOPS = {
-    "repeated_call": "The assistant kept asking for the same tool call and was stopped.",
-    "cycle": "The assistant repeated itself in a loop and was stopped.",
+    "repeated_call": translatable(
+        "The assistant kept asking for the same tool call and was stopped."
+    ),
+    "cycle": translatable("The assistant repeated itself in a loop and was stopped."),
 }
 
 
 def model_title(model: str) -> str:
     """Return a language model's name (`LanguageModel.name`) as shown to users."""
-    return "Offline planner" if model == "offline" else model
+    return tr("Offline planner") if model == "offline" else model
 
 
 def effect(name: str) -> str:
     """Return a sentence on what a tool may do, given an `Approval` value such as "write"."""
-    return _EFFECTS.get(name, one_line(name, 80))
+    return tr(_EFFECTS[name]) if name in _EFFECTS else one_line(name, 80)
 
 
 def limit(stopped_by: str) -> tuple[str, str, bool]:
     """Return (why the run ended, advice, whether settings have the limit) for a limit's name."""
     in_settings = stopped_by not in _LOOPS
-    unknown = f"The run was stopped by a limit ({one_line(stopped_by, 60)})."
-    way = "raise the limit in the settings" if in_settings else "ask in other words"
-    advice = f"What was found so far is above. Continue, or {way}."
-    return (_LIMITS | _LOOPS).get(stopped_by, unknown), advice, in_settings
+    unknown = tr("The run was stopped by a limit ({stopped_by}).").format(
+        stopped_by=one_line(stopped_by, 60)
+    )
+    advice = (
+        tr("What was found so far is above. Continue, or raise the limit in the settings.")
+        if in_settings
+        else tr("What was found so far is above. Continue, or ask in other words.")
+    )
+    return tr((_LIMITS | _LOOPS).get(stopped_by, unknown)), advice, in_settings
 
 
 def usage(event: Usage) -> str:
@@ -52,13 +60,18 @@ def usage(event: Usage) -> str:
     sent, received = event.run_input_tokens, event.run_output_tokens
     if not (sent or received):
         return ""
-    text = f"{sent:,} tokens in, {received:,} out" + (" (estimated)" if event.estimated else "")
+    text = (
+        tr("{sent:,} tokens in, {received:,} out (estimated)")
+        if event.estimated
+        else tr("{sent:,} tokens in, {received:,} out")
+    ).format(sent=sent, received=received)
     return text if event.cost is None else f"{text}, {_dollars(event.cost)}"
 
 
 def _dollars(cost: float) -> str:
     if cost <= 0:
-        return "no cost"
+        return tr("no cost")
     if cost < 0.001:
-        return "under $0.001"
-    return f"about ${cost:.3f}" if cost < 0.1 else f"about ${cost:,.2f}"
+        return tr("under $0.001")
+    figures = f"{cost:.3f}" if cost < 0.1 else f"{cost:,.2f}"
+    return tr("about ${amount}").format(amount=figures)

@@ -24,6 +24,7 @@ from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
 from app.views.chat.run_view import RunView
 from app.views.chat.tool_card import ChatServices
+from app.views.translation import tr, translatable
 from app.views.widgets import confirm
 
 BATCH = 20  # earlier runs shown at once
@@ -36,7 +37,7 @@ _FILTERS: dict[str, Form] = {
     "JSON (*.json)": "json",
 }
 _SUFFIXES: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
-_WARNING = (
+_WARNING = translatable(
     "The document contains this conversation as it is: your questions, the answers, what the tools "
     "were given and what they found. It may name the patient. Save it only where patient data "
     "may be kept."
@@ -182,7 +183,7 @@ class EarlierRuns(QObject):
 
         def failed(error: SightlineError) -> None:
             self._reading = False
-            self._tell(Notice(error.reason, error.remedy, tone="error"))
+            self._tell(Notice(tr(error.reason), tr(error.remedy), tone="error"))
 
         self._services.background.submit(thread.runs, show, failed)
 
@@ -286,23 +287,30 @@ class ThreadExporter(QObject):
     def export(self, thread: Thread) -> None:
         """Ask the user for a file and save `thread` there; warn before the first export."""
         if thread.folder is None:
-            text = "This conversation is kept in memory only and cannot be exported."
-            self._tell(Notice(text, "Copy what you need.", tone="warning"))
+            text = tr("This conversation is kept in memory only and cannot be exported.")
+            self._tell(Notice(text, tr("Copy what you need."), tone="warning"))
             return
         if self._warned:
             self._choose(thread)
             return
-        title, text = "Export the conversation", "The document may contain patient data."
-        confirm(self._window, title, text, _WARNING, "Choose a file…", lambda: self._choose(thread))
+        title, text = tr("Export the conversation"), tr("The document may contain patient data.")
+        confirm(
+            self._window,
+            title,
+            text,
+            tr(_WARNING),
+            tr("Choose a file…"),
+            lambda: self._choose(thread),
+        )
 
     def _choose(self, thread: Thread) -> None:
         self._warned = True
-        dialog = QFileDialog(self._window, "Export the conversation")
+        dialog = QFileDialog(self._window, tr("Export the conversation"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FILTERS))
         # The question may name the patient, so the file's name does not repeat it.
         day = datetime.now(UTC).astimezone()
-        dialog.selectFile(f"Sightline conversation {day:%Y-%m-%d %H%M}")
+        dialog.selectFile(tr("Sightline conversation {day:%Y-%m-%d %H%M}").format(day=day))
         dialog.setDefaultSuffix("md")
         dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(_FILTERS[name]))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -317,10 +325,10 @@ class ThreadExporter(QObject):
 
     def _save(self, thread: Thread, path: Path, form: Form) -> None:
         def done(_none: None) -> None:
-            self._tell(Notice(f"Exported to {path}", tone="done"))
+            self._tell(Notice(tr("Exported to {path}").format(path=path), tone="done"))
 
         def failed(error: SightlineError) -> None:
-            self._tell(Notice(error.reason, error.remedy, tone="error"))
+            self._tell(Notice(tr(error.reason), tr(error.remedy), tone="error"))
 
         opened = self.opened()
 

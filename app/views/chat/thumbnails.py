@@ -17,7 +17,9 @@ from app.views import icons
 from app.views.background import Background
 from app.views.canvas import synthetic_band
 from app.views.theme import THEME
+from app.views.translation import tr
 from app.views.widgets import plain_tip
+from app.views.wording import error_text
 
 SIDE = 84  # px, the longer side of a thumbnail on screen
 _READ = SIDE * 3  # px that are kept of it: enough for a screen of three times the density
@@ -129,8 +131,10 @@ class Thumbnail(PictureButton):
 
     def _describe(self) -> None:
         lines = [self._title, *([synthetic_band.text(self.made_by)] if self.made_by else [])]
-        self.setAccessibleName(f"Open picture {'. '.join(lines)} beside the image")
-        self.setToolTip(plain_tip("\n".join([*lines, "Click to open it beside the image."])))
+        self.setAccessibleName(
+            tr("Open picture {lines} beside the image").format(lines=". ".join(lines))
+        )
+        self.setToolTip(plain_tip("\n".join([*lines, tr("Click to open it beside the image.")])))
 
     def _show(self, picture: tuple[QImage, str]) -> None:
         if not isValid(self):  # its card was deleted while the picture was read
@@ -144,4 +148,4 @@ class Thumbnail(PictureButton):
     def _show_error(self, error: SightlineError) -> None:
         if isValid(self):
             self.fail()
-            self.setToolTip(plain_tip(error.text))
+            self.setToolTip(plain_tip(error_text(error)))

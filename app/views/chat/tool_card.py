@@ -31,6 +31,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME, restyle
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import IconLabel, label, plain_tip
 from app.views.wording import PackTexts, words_of
 
@@ -41,11 +42,11 @@ _SKIPPED = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "
 _CITED_MS = 1600
 _MAX_HEIGHT = 260  # px of an opened section
 _STATES = {
-    "running": ("loader-circle", THEME.accent, "Running"),
-    "ok": ("circle-check", THEME.ok, "Done"),
-    "failed": ("circle-x", THEME.error, "Failed"),
-    "refused": ("ban", THEME.text_faint, "Not run"),
-    "cancelled": ("ban", THEME.text_faint, "Stopped"),
+    "running": ("loader-circle", THEME.accent, translatable("Running")),
+    "ok": ("circle-check", THEME.ok, translatable("Done")),
+    "failed": ("circle-x", THEME.error, translatable("Failed")),
+    "refused": ("ban", THEME.text_faint, translatable("Not run")),
+    "cancelled": ("ban", THEME.text_faint, translatable("Stopped")),
 }
 
 
@@ -88,7 +89,7 @@ class ToolCard(QFrame):
         self.progress_text = ElidedText("", "caption")
         self.progress_text.hide()
         self._details = Disclosures()
-        self._details.add("Details", self._call_text)
+        self._details.add(tr("Details"), self._call_text)
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
         parts = (self._make_head(), self.outdated, self.progress, self.progress_text, self._details)
@@ -116,8 +117,12 @@ class ToolCard(QFrame):
     def citation_tooltip(self) -> str:
         """The tooltip of links to this result: the result's number, the tool and the images."""
         image = _image_names(self.arguments)
-        lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
-        return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
+        lines = [
+            tr("Result {number}: {title} ({tool})").format(
+                number=self.evidence, title=self._tools.texts.title(self.tool), tool=self.tool
+            )
+        ]
+        return "\n".join([*lines, *([tr("Image: {image}").format(image=image)] if image else [])])
 
     def point_out(self) -> None:
         """Highlight the card for a moment and focus it, because a citation was clicked."""
@@ -127,7 +132,7 @@ class ToolCard(QFrame):
             self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
             self._cited.timeout.connect(self._unmark)
         self._cited.start()
-        first = self.chips[0] if self.chips else self._details.button("Details")
+        first = self.chips[0] if self.chips else self._details.button(tr("Details"))
         first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _unmark(self) -> None:
@@ -142,15 +147,17 @@ class ToolCard(QFrame):
     def waiting(self, waiting: bool) -> None:
         """Show whether the call is waiting for the user's answer."""
         if self.running:
-            self._word.setText("Waiting" if waiting else "Running")
+            self._word.setText(tr("Waiting") if waiting else tr("Running"))
             self.progress.setVisible(not waiting)
 
     def stopping(self) -> None:
         """Show that the call is being stopped."""
         if self.running:
-            self._word.setText("Stopping")
+            self._word.setText(tr("Stopping"))
             self._word.show()
-            self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, stopping")
+            self.setAccessibleName(
+                tr("Tool call: {tool}, stopping").format(tool=self._tools.texts.title(self.tool))
+            )
 
     def set_progress(self, event: ToolProgress) -> None:
         """Show the progress that the running tool has reported."""
@@ -165,7 +172,7 @@ class ToolCard(QFrame):
         said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
         if self.summary is not None:
             self.summary.hide()
-            self._details.add("Summary", self.summary.plain, "muted")
+            self._details.add(tr("Summary"), self.summary.plain, "muted")
         if self.warning is not None:
             lines = self.warning.plain().split("\n")
             text = answer.casefold()
@@ -188,6 +195,7 @@ class ToolCard(QFrame):
         self.progress.hide()
         self.progress_text.hide()
         name, tint, word = _STATES[self.status]
+        word = tr(word)
         self._mark.set_icon(name, tint)
         self._mark.setAccessibleName(word)
         self._word.setText(word if event.status != "ok" else "")
@@ -201,10 +209,10 @@ class ToolCard(QFrame):
             at += 1
         figures = key_figures(event.output) if event.status == "ok" else ""
         if figures:
-            self._details.add("Figures", lambda: figures)
+            self._details.add(tr("Figures"), lambda: figures)
         if event.output or event.metadata:
             result = {"output": event.output, "metadata": event.metadata}
-            self._details.add("Result", lambda: _as_json(result))
+            self._details.add(tr("Result"), lambda: _as_json(result))
         self._name()
 
     def _show_number(self, event: ToolFinished) -> None:
@@ -214,7 +222,11 @@ class ToolCard(QFrame):
         self.update_links()
         self._number.setText(f"[{event.evidence}]")
         self._number.setVisible(bool(event.evidence))
-        self._number.setToolTip(plain_tip(f"Answers cite this result as [{event.evidence}]"))
+        self._number.setToolTip(
+            plain_tip(
+                tr("Answers cite this result as [{evidence}]").format(evidence=event.evidence)
+            )
+        )
 
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
@@ -222,7 +234,7 @@ class ToolCard(QFrame):
             self.reason = _text(self._tools.texts.with_titles(event.refused, (self.tool,)), "muted")
             parts.append(self.reason)
         elif event.status == "failed":
-            reason = for_people(event.error) or event.summary or "It failed without a reason."
+            reason = for_people(event.error) or event.summary or tr("It failed without a reason.")
             short = missing_models.without_commands(reason)
             self.error = _text(missing_models.without_files(short), "error")
             parts.append(self.error)
@@ -240,9 +252,9 @@ class ToolCard(QFrame):
     def _make_head(self) -> QLayout:
         title = ElidedText(self._tools.texts.title(self.tool), "strong")
         self._duration = label("", "caption")
-        self._word = label("Running", "caption")
+        self._word = label(tr("Running"), "caption")
         self._mark = IconLabel("loader-circle", 14, THEME.accent)
-        self._mark.setAccessibleName("Running")
+        self._mark.setAccessibleName(tr("Running"))
         self._number = label("", "caption")
         self._number.setObjectName("chatNumber")
         self._number.hide()
@@ -276,7 +288,7 @@ class ToolCard(QFrame):
                 one_line(artifact.title, 80),
                 self._tools.background,
                 lambda item=artifact: self._tools.open_artifact(item, self.tool),
-                str(artifact.options.get("model") or "a model")
+                str(artifact.options.get("model") or tr("a model"))
                 if artifact.options.get("synthetic")
                 else "",
             )
@@ -291,9 +303,13 @@ class ToolCard(QFrame):
 
     def _models_button(self) -> QWidget:
         first, several = self.missing[0], len(self.missing) > 1
-        button = link_button("Models…", "cpu", lambda: self._tools.open_models(first))
-        button.setAccessibleName("Open the models" if several else f"Open the model {first}")
-        button.setToolTip(plain_tip(f"Install or download: {', '.join(self.missing)}"))
+        button = link_button(tr("Models…"), "cpu", lambda: self._tools.open_models(first))
+        button.setAccessibleName(
+            tr("Open the models") if several else tr("Open the model {first}").format(first=first)
+        )
+        button.setToolTip(
+            plain_tip(tr("Install or download: {missing}").format(missing=", ".join(self.missing)))
+        )
         self.models_button = button
         return _flow([button])
 
@@ -301,7 +317,12 @@ class ToolCard(QFrame):
         shown = findings if len(findings) <= CHIPS + 1 else findings[:CHIPS]
         self.chips = [self._tools.links.chip(finding) for finding in shown]
         left = len(findings) - len(shown)
-        return _flow([*self.chips, *([label(f"and {left} more", "faint")] if left else [])])
+        return _flow(
+            [
+                *self.chips,
+                *([label(tr("and {left} more").format(left=left), "faint")] if left else []),
+            ]
+        )
 
     def _call_text(self) -> str:
         models = sorted({item.provenance.model for item in self.findings} - {""})
@@ -309,9 +330,14 @@ class ToolCard(QFrame):
         return f"{self.tool} {_as_json(self.arguments)}{used}"
 
     def _name(self) -> None:
-        word = _STATES[self.status][2]
-        number = f", result {self.evidence}" if self.evidence else ""
-        self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, {word}{number}")
+        word = tr(_STATES[self.status][2])
+        text = (
+            tr("Tool call: {tool}, {state}, result {number}")
+            if self.evidence
+            else tr("Tool call: {tool}, {state}")
+        )
+        title = self._tools.texts.title(self.tool)
+        self.setAccessibleName(text.format(tool=title, state=word, number=self.evidence))
 
 
 class Disclosures(QWidget):
@@ -425,7 +451,7 @@ def _is_number(value: Any) -> bool:
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the titles of the known figures in the rows, by key; three at most."""
     known = {
-        key: title
+        key: tr(title)
         for key, title in _COLUMNS.items()
         if any(_is_number(row.get(key)) for row in rows)
     }
@@ -475,8 +501,10 @@ def _image_names(arguments: Mapping[str, Any]) -> str:
             items = value if isinstance(value, list) else [value]
             found += [PurePath(item).name for item in items if isinstance(item, str) and item]
     shown = [one_line(item, 60) for item in dict.fromkeys(found)]
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more
+    listed = ", ".join(shown[:3])
+    if len(shown) <= 3:
+        return listed
+    return tr("{listed} and {count} more").format(listed=listed, count=len(shown) - 3)
 
 
 def _as_json(value: Any) -> str:
@@ -485,4 +513,12 @@ def _as_json(value: Any) -> str:
     if len(text) <= JSON_CHARS:
         return text
     left = len(text) - JSON_CHARS
-    return f"{text[:JSON_CHARS]}\n… {left} more characters; the session file has them all."
+    return (
+        text[:JSON_CHARS]
+        + "\n"
+        + tr_n(
+            "… %n more character; the session file has them all.",
+            "… %n more characters; the session file has them all.",
+            left,
+        )
+    )

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy
 
 from app.views.icons import icon
 from app.views.plain_text import breakable, menu_text, one_line
+from app.views.translation import tr
 from app.views.widgets import ElidedLabel, plain_tip
 
 
@@ -97,7 +98,7 @@ class ThinProgress(QProgressBar):
         self.setObjectName("chatProgress")
         self.setTextVisible(False)
         self.setFixedHeight(3)
-        self.setAccessibleName("Progress")
+        self.setAccessibleName(tr("Progress"))
         self.set_fraction(None)
 
     def set_fraction(self, fraction: float | None) -> None:

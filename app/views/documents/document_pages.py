@@ -46,6 +46,7 @@ from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
 from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME, color
+from app.views.translation import tr, translatable
 from app.views.widgets import (
     ElidedLabel,
     IconLabel,
@@ -88,7 +89,11 @@ def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | 
                 found.setdefault((link.sop_instance_uid, frame), []).extend(shapes)
     if not items:
         return None
-    title = f"From the report: {report.title}" if report.title else "From the report"
+    title = (
+        tr("From the report: {title}").format(title=report.title)
+        if report.title
+        else tr("From the report")
+    )
     layer = Layer(instance, title, tuple(items.values()))
     return layer, {key: tuple(shapes) for key, shapes in found.items()}
 
@@ -96,7 +101,7 @@ def report_layer(report: Report, instance: Instance) -> tuple[Layer, Regions] | 
 def _layer_item(number: int, parent: ReportNode, node: ReportNode) -> LayerItem:
     """Return the measurement or tracked group to which a region belongs."""
     tracked = (one.value for one in parent.children if one.name == "Tracking Identifier")
-    label = next(tracked, "") or parent.name or node.name or "Region"
+    label = next(tracked, "") or parent.name or node.name or tr("Region")
     if parent.kind == "NUM":
         label = f"{parent.name}: {parent.value}"
     measured = [f"{one.name}: {one.value}" for one in parent.children if one.kind == "NUM"]
@@ -144,12 +149,12 @@ class ReportPage(QWidget):
         self._icon = IconLabel("file-text", 16)
         self.title = ElidedLabel("", "strong")
         self.place = label("", "caption")
-        self.previous = tool_button("chevron-up", "Previous report", lambda: self._step(-1), 16)
-        self.next = tool_button("chevron-down", "Next report", lambda: self._step(1), 16)
-        self.first_key = push_button("Key images", lambda: self._key_images.step(1))
+        self.previous = tool_button("chevron-up", tr("Previous report"), lambda: self._step(-1), 16)
+        self.next = tool_button("chevron-down", tr("Next report"), lambda: self._step(1), 16)
+        self.first_key = push_button(tr("Key images"), lambda: self._key_images.step(1))
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search in the report")
-        self.search.setAccessibleName("Search in the report")
+        self.search.setPlaceholderText(tr("Search in the report"))
+        self.search.setAccessibleName(tr("Search in the report"))
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(260)
@@ -169,7 +174,7 @@ class ReportPage(QWidget):
             self.first_key,
             self.found,
             (self.search, 1),
-            tool_button("copy", "Copy the whole text", self.text.copy_all, 16),
+            tool_button("copy", tr("Copy the whole text"), self.text.copy_all, 16),
             margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.s),
         )
 
@@ -182,7 +187,7 @@ class ReportPage(QWidget):
         described = wording.one_line(instance.get("SeriesDescription"))
         self.title.setText(described or name.one.capitalize())
         self.first_key.setVisible(instance.content is Content.KEY_OBJECTS and not instance.note)
-        self._say("Reading the report…")
+        self._say(tr("Reading the report…"))
         self._update_place()
         self._reading = self._loader.report(
             instance, partial(self._take, instance), partial(self._fail, instance)
@@ -271,7 +276,9 @@ class ReportPage(QWidget):
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
         if instance is self._instance:
-            self._say(f"This report cannot be read. {error.text}")
+            self._say(
+                tr("This report cannot be read. {reason}").format(reason=wording.error_text(error))
+            )
 
     def _say(self, text: str) -> None:
         self.message.setText(text)
@@ -303,7 +310,11 @@ class ReportPage(QWidget):
         for part in (self.place, self.previous, self.next):
             part.setVisible(many)
         if many and self._instance in instances:
-            self.place.setText(f"{instances.index(self._instance) + 1} of {len(instances)}")
+            self.place.setText(
+                tr("{place} of {count}").format(
+                    place=instances.index(self._instance) + 1, count=len(instances)
+                )
+            )
 
     def _search(self, text: str) -> None:
         self.text.search(text)
@@ -316,7 +327,15 @@ class ReportPage(QWidget):
     def _say_found(self) -> None:
         place, count = self.text.matches
         asked = bool(self.search.text().strip())
-        self.found.setText((f"{place} of {count}" if count else "Not found") if asked else "")
+        self.found.setText(
+            (
+                tr("{place} of {count}").format(place=place, count=count)
+                if count
+                else tr("Not found")
+            )
+            if asked
+            else ""
+        )
 
 
 COLUMN = 780  # px; longer lines are hard to read
@@ -337,7 +356,7 @@ class ReportText(PlainTextBrowser):
         self._current = -1
         self.across = 1
         self._draft: tuple[QTextDocument, Iterator[None]] | None = None
-        self.setAccessibleName("Report")
+        self.setAccessibleName(tr("Report"))
         self.setProperty("surface", "report")
         self.anchorClicked.connect(self._on_anchor)
 
@@ -530,7 +549,9 @@ class DocumentStack(QStackedWidget):
             self.focus_page()
 
 
-_NEEDS_IMAGES = "It is drawn over images that are not open. Open the study it belongs to."
+_NEEDS_IMAGES = translatable(
+    "It is drawn over images that are not open. Open the study it belongs to."
+)
 
 
 class NotePage(QWidget):
@@ -545,7 +566,7 @@ class NotePage(QWidget):
         self.text = label("", "muted", wrap=True)
         self.files = label("", "caption", wrap=True)
         column = center_page(self, (self._icon, self.title, self.text, self.files), 520)
-        button = push_button("Show its attributes", show_attributes)
+        button = push_button(tr("Show its attributes"), show_attributes)
         column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def show_instance(self, instance: Instance) -> None:
@@ -555,10 +576,12 @@ class NotePage(QWidget):
         named = wording.one_line(instance.get("SeriesDescription"))
         self.title.setText(named or name.one.capitalize())
         if instance.content is Content.OTHER:
-            note = wording.one_line(instance.note) or "This object is not displayable"
+            note = wording.one_line(instance.note) or tr("This object is not displayable")
             self.text.setText(f"{note[:1].upper()}{note[1:].rstrip('.')}.")
         else:
-            self.text.setText(f"This is a {name.one}. {_NEEDS_IMAGES}")
+            self.text.setText(
+                f"{tr('This is a {kind}.').format(kind=tr(name.one))} {tr(_NEEDS_IMAGES)}"
+            )
         self.files.setText(wording.one_line(instance.path.name))
 
 

@@ -39,8 +39,8 @@ from app.views.application import create_application, needs_offscreen, use_offsc
 from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.plain_text import clean
 from app.views.theme import SPACE, THEME, TYPE, color, ui_font
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import plain_tip
-from app.views.wording import counted
 from app.workspace.workspace import Workspace
 
 MOST_ITEMS = 10_000  # content items that are written; the attributes have all
@@ -54,7 +54,10 @@ _INDENT, _DEEPEST = 18, 8
 _LONG = 90  # characters from which a value gets a paragraph of its own
 _CONTEXT = ("HAS OBS CONTEXT", "HAS ACQ CONTEXT")
 _MODIFIER = "HAS CONCEPT MOD"
-_FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
+_FROM = {
+    "INFERRED FROM": translatable("inferred from"),
+    "SELECTED FROM": translatable("selected from"),
+}
 
 
 class LinkName(NamedTuple):
@@ -195,7 +198,7 @@ class _Writer:
 
     def pictures(self, links: Sequence[ImageLink], across: int) -> None:
         """Write the key images as a grid with links."""
-        text = counted(len(links), "key image")
+        text = tr_n("%n key image", "%n key images", len(links))
         self.paragraph([(text, self._headings[0])], above=SPACE.l, below=SPACE.s)
         shown = links[:MOST_PICTURES]
         form = QTextTableFormat()
@@ -220,21 +223,23 @@ class _Writer:
             cell.insertText(clean(name.text), self._link(link, name, small=True))
         self._leave_frame()
         if len(links) > len(shown):
-            self.paragraph([(f"and {len(links) - len(shown):,} more", self._faint)])
+            self.paragraph(
+                [(tr("and {count:,} more").format(count=len(links) - len(shown)), self._faint)]
+            )
 
     # Items
 
     def _heading(self, node: ReportNode, depth: int) -> None:
         form = self._headings[min(depth, len(self._headings) - 1)]
         above = SPACE.l + SPACE.xs if depth == 0 else SPACE.m
-        self.paragraph([(node.name or "Section", form)], depth - 1, above=above, below=SPACE.xs)
+        self.paragraph([(node.name or tr("Section"), form)], depth - 1, above=above, below=SPACE.xs)
 
     def _item(self, node: ReportNode, depth: int) -> None:
         value, name = node.value, node.name
         pieces: list[tuple[str, QTextCharFormat]] = []
         origin = _FROM.get(node.relationship, "")
         if origin:
-            pieces.append((origin, self._faint))
+            pieces.append((f"{tr(origin)} ", self._faint))
         ink = self._number if node.kind == "NUM" else self._plain
         context = node.relationship in _CONTEXT or (depth == 0 and node.relationship == _MODIFIER)
         long = not context and ("\n" in value or len(value) > _LONG)
@@ -258,7 +263,7 @@ class _Writer:
     def _images(self, nodes: Sequence[ReportNode], depth: int) -> None:
         """Write a run of images of one kind as one paragraph of links."""
         first = nodes[0]
-        head = ", ".join(part for part in (first.name, first.value) if part) or "Image"
+        head = ", ".join(part for part in (first.name, first.value) if part) or tr("Image")
         pieces = [(f"{head} ({len(nodes)}): ", self._name)]
         named = [(node.links[0], self._names(node.links[0])) for node in nodes]
         opened = [(link, name) for link, name in named if name.is_open]
@@ -268,7 +273,12 @@ class _Writer:
             pieces.append((name.short or str(number), self._link(link, name)))
         closed = len(nodes) - len(opened)
         if closed:
-            pieces.append((f", {closed:,} not open" if opened else "not open", self._faint))
+            pieces.append(
+                (
+                    tr(", {closed:,} not open").format(closed=closed) if opened else tr("not open"),
+                    self._faint,
+                )
+            )
         self.paragraph(pieces, depth - 1, below=SPACE.xs)
 
     def _running(self, node: ReportNode, depth: int) -> None:
@@ -315,12 +325,12 @@ class _Writer:
         size = TYPE.caption if small else TYPE.body
         if not name.is_open:
             form = _format(size, THEME.text_faint)
-            form.setToolTip(plain_tip("This image is not open"))
+            form.setToolTip(plain_tip(tr("This image is not open")))
             return form
         form = _format(size, THEME.accent)
         form.setAnchor(True)
         form.setAnchorHref(href(link))
-        form.setToolTip(plain_tip(f"Show {name.text}"))
+        form.setToolTip(plain_tip(tr("Show {text}").format(text=name.text)))
         return form
 
     def _leave_frame(self) -> None:
@@ -362,17 +372,19 @@ def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
     """Return the text that stands for an image: its series, number and frames, or "not open"."""
     instance = workspace.instance_of(link.sop_instance_uid)
     if instance is None or not instance.has_frames:
-        return LinkName("an image that is not open", "", False)
+        return LinkName(tr("an image that is not open"), "", False)
     series = workspace.studies.series_of(instance)
     described = series.description if series else instance.get("SeriesDescription")
-    what = wording.one_line(described) or instance.get("Modality") or "Image"
+    what = wording.one_line(described) or instance.get("Modality") or tr("Image")
     number = str(instance.number) if instance.number else ""
     frames = ""
     if link.frames:
         listed = ", ".join(str(frame + 1) for frame in link.frames[:8])
-        frames = f"frame{'s' if len(link.frames) > 1 else ''} {listed}"
+        frames = (tr("frame {listed}") if len(link.frames) == 1 else tr("frames {listed}")).format(
+            listed=listed
+        )
     alone = series is not None and len(series.instances) == 1
-    image = f"image {number}" if number and not alone else ""
+    image = tr("image {number}").format(number=number) if number and not alone else ""
     text = ", ".join(part for part in (what, image, frames) if part)
     return LinkName(text, " ".join(part for part in (number, frames) if part), True)
 

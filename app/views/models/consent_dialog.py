@@ -28,12 +28,14 @@ from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import push_button
-from app.views.wording import counted
 
 FILTERS = (
-    "Models and model packs (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)",
-    "All files (*)",
+    translatable(
+        "Models and model packs (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)"
+    ),
+    translatable("All files (*)"),
 )
 
 _WIDTH = 560
@@ -108,40 +110,48 @@ class ConsentDialog(QDialog):
 
     def _ask_terms(self, question: Question) -> None:
         for title, text in question.terms:
-            self._column.addWidget(wrapped_label(f"Terms of {title}", "section"))
+            self._column.addWidget(
+                wrapped_label(tr("Terms of {title}").format(title=title), "section")
+            )
             view = QPlainTextEdit(text.strip())
             view.setReadOnly(True)
             view.setTabChangesFocus(True)
             view.setMinimumHeight(_LEAST_TERMS)
             view.setMaximumHeight(_TERMS_HEIGHT)
-            view.setAccessibleName(f"Terms of {title}")
+            view.setAccessibleName(tr("Terms of {title}").format(title=title))
             self._column.addWidget(view)
-            self.terms.append(self._check(f"I have read and accept the terms of {title}", True))
+            self.terms.append(
+                self._check(
+                    tr("I have read and accept the terms of {title}").format(title=title), True
+                )
+            )
 
     def _ask_code(self, question: Question) -> None:
         if not question.code:
             return
         for title, names in question.code:
-            listed = ", ".join(names) or "as its publisher offers it"
-            self._column.addWidget(wrapped_label(f"Program code of {title}", "section"))
-            why = (
-                f"The weights come with program code of their publisher ({listed}). It can do "
-                "whatever you can on this computer. Allow it only if you trust the publisher or "
-                "have read the code."
+            listed = ", ".join(names) or tr("as its publisher offers it")
+            self._column.addWidget(
+                wrapped_label(tr("Program code of {title}").format(title=title), "section")
             )
+            why = tr(
+                "The weights come with program code of their publisher ({listed}). It "
+                "can do whatever you can on this computer. Allow it only if you trust "
+                "the publisher or have read the code."
+            ).format(listed=listed)
             self._column.addWidget(wrapped_label(why, "muted"))
-        self.code = self._check("Allow this code to run", question.code_needed)
+        self.code = self._check(tr("Allow this code to run"), question.code_needed)
         if not question.code_needed:
-            without = "Without it the weights are installed, and the code is left out."
+            without = tr("Without it the weights are installed, and the code is left out.")
             self._column.addWidget(wrapped_label(without, "caption"))
 
     def _ask_other(self, question: Question) -> None:
         if not question.unpublished:
             return
-        self._column.addWidget(wrapped_label("Not the published files", "section"))
+        self._column.addWidget(wrapped_label(tr("Not the published files"), "section"))
         for why in question.unpublished:
             self._column.addWidget(wrapped_label(why, "warning"))
-        self.unpublished = self._check("Use them anyway; results will carry a warning", True)
+        self.unpublished = self._check(tr("Use them anyway; results will carry a warning"), True)
 
     def _check(self, text: str, needed: bool) -> QCheckBox:
         check = QCheckBox(text)
@@ -152,7 +162,7 @@ class ConsentDialog(QDialog):
         return check
 
     def _buttons(self, question: Question) -> QHBoxLayout:
-        self.cancel = push_button("Cancel", self.reject)
+        self.cancel = push_button(tr("Cancel"), self.reject)
         self.yes = push_button(question.verb, self._say_yes, primary=not question.danger)
         self.yes.setAutoDefault(False)
         self.cancel.setDefault(True)
@@ -216,20 +226,26 @@ def _programs(card: ModelCard) -> Sequence[tuple[str, Sequence[str]]]:
 def install_question(plan: InstallPlan) -> Question:
     """Return the question to ask before an installation."""
     facts = [
-        f"{model.card.title}: {counted(len(model.files), 'file')}, "
+        f"{model.card.title}: {tr_n('%n file', '%n files', len(model.files))}, "
         f"{model_wording.size(model.bytes)}"
-        + (", replaces what is installed" if model.replaces else "")
+        + (tr(", replaces what is installed") if model.replaces else "")
         for model in plan.models
     ]
     left = sum(len(model.left_out) for model in plan.models)
     if left:
-        facts.append(f"{counted(left, 'other file')} in it are not needed and left out.")
+        facts.append(
+            tr_n(
+                "%n other file in it is not needed and left out.",
+                "%n other files in it are not needed and left out.",
+                left,
+            )
+        )
     needed = any(needs_code(model.card) for model in plan.models if model.code)
-    titles = " and ".join(model.card.title for model in plan.models)
+    titles = tr(" and ").join(model.card.title for model in plan.models)
     return Question(
-        f"Install {titles}?",
+        tr("Install {titles}?").format(titles=titles),
         facts,
-        "Install",
+        tr("Install"),
         terms=plan.terms,
         code=plan.code,
         code_needed=needed,
@@ -240,15 +256,21 @@ def install_question(plan: InstallPlan) -> Question:
 def unknown_question(status: ModelStatus, reason: str) -> Question:
     """Return the question whether files, not recognized for a `reason`, are a chosen model's."""
     title = status.card.title
-    return Question(f"Is it {title}?", [reason], f"Check whether it is {title}")
+    return Question(
+        tr("Is it {title}?").format(title=title),
+        [reason],
+        tr("Check whether it is {title}").format(title=title),
+    )
 
 
 def _size_guess(card: ModelCard) -> str:
     """Return a sentence on the size of a model whose card does not have it."""
     if not card.memory:
-        return "Its size is known only once the host is contacted."
+        return tr("Its size is known only once the host is contacted.")
     least = model_wording.size(min(card.memory.values()))
-    return f"About {least}, judging by its memory; exactly known once the host is contacted."
+    return tr(
+        "About {least}, judging by its memory; exactly known once the host is contacted."
+    ).format(least=least)
 
 
 def download_question(status: ModelStatus) -> Question:
@@ -256,20 +278,28 @@ def download_question(status: ModelStatus) -> Question:
     card, host = status.card, host_of(status.card)
     amount = model_wording.size(card.size)
     facts = [
-        f"From {host}: {amount}." if card.size else f"From {host}. {_size_guess(card)}",
-        "The host learns this computer's network address and what is downloaded; no image or "
-        "patient data is sent.",
+        tr("From {host}: {amount}.").format(host=host, amount=amount)
+        if card.size
+        else tr("From {host}. {size_guess}").format(host=host, size_guess=_size_guess(card)),
+        tr(
+            "The host learns this computer's network address and what is downloaded; no image or "
+            "patient data is sent."
+        ),
     ]
     if card.gated:
         token = bool(os.environ.get("HF_TOKEN"))
         facts.append(
-            "Its publisher provides it only to those who have accepted its terms there."
-            + ("" if token else " Set HF_TOKEN to your access token before you start Sightline.")
+            tr("Its publisher provides it only to those who have accepted its terms there.")
+            + (
+                ""
+                if token
+                else tr(" Set HF_TOKEN to your access token before you start Sightline.")
+            )
         )
     return Question(
-        f"Download {card.title}?",
+        tr("Download {title}?").format(title=card.title),
         facts,
-        "Download",
+        tr("Download"),
         terms=_terms(status),
         code=_programs(card) if card.trust_remote_code else (),
         code_needed=needs_code(card),
@@ -279,13 +309,13 @@ def download_question(status: ModelStatus) -> Question:
 def agreement_question(status: ModelStatus) -> Question:
     """Return the question to accept an installed model's terms and allow the code in its files."""
     card = status.card
-    facts = ["Its files are recorded as they are now, so that any later change is detected."]
+    facts = [tr("Its files are recorded as they are now, so that any later change is detected.")]
     if status.code == "changed":
-        facts.append("Its program code has changed since you allowed it.")
+        facts.append(tr("Its program code has changed since you allowed it."))
     return Question(
-        f"Use {card.title}?",
+        tr("Use {title}?").format(title=card.title),
         facts,
-        "Accept",
+        tr("Accept"),
         terms=_terms(status),
         code=_programs(card) if _code_unanswered(status) else (),
         code_needed=needs_code(card) or status.accepted,
@@ -296,11 +326,13 @@ def removal_question(status: ModelStatus) -> Question:
     """Return the question to ask before a model's files are deleted."""
     tools = ", ".join(status.card.tools)
     return Question(
-        f"Remove {status.card.title}?",
+        tr("Remove {title}?").format(title=status.card.title),
         [
-            f"{model_wording.size(status.bytes)} are deleted in {status.path}.",
-            f"Tools that then work in part or not at all: {tools}.",
+            tr("{size} are deleted in {path}.").format(
+                size=model_wording.size(status.bytes), path=status.path
+            ),
+            tr("Tools that then work in part or not at all: {tools}.").format(tools=tools),
         ],
-        "Remove",
+        tr("Remove"),
         danger=True,
     )

@@ -24,8 +24,8 @@ from app.views.models.consent_dialog import Question, is_loaded, unknown_questio
 from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE, current
+from app.views.translation import tr, tr_n
 from app.views.widgets import IconLabel, push_button
-from app.views.wording import counted
 
 _PROGRESS_MS = 100
 _STEPS = 1000
@@ -67,11 +67,11 @@ class TaskBar(QWidget):
         super().__init__()
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Progress")
+        self.bar.setAccessibleName(tr("Progress"))
         self.icon = IconLabel("cpu")
         self.icon.hide()
         self.text = wrapped_label("", "")
-        self.cancel = push_button("Cancel", cancel)
+        self.cancel = push_button(tr("Cancel"), cancel)
         self.cancel.setAutoDefault(False)
         line = row(self.icon, (self.text, 1), self.cancel)
         column(self.bar, line, spacing=SPACE.xs, parent=self)
@@ -149,7 +149,7 @@ class ModelTasks(QObject):
         if self._cancel is not None:
             self._cancel.cancel()
             self.bar.cancel.setEnabled(False)
-            self._verb = "Stopping"
+            self._verb = tr("Stopping")
 
     def close(self) -> None:
         """Stop the running task; after this call nothing is shown or emitted."""
@@ -189,7 +189,7 @@ class ModelTasks(QObject):
             done(plan)
             return Outcome()
 
-        self._run("Examining it", work, then)
+        self._run(tr("Examining it"), work, then)
 
     def install(self, plan: InstallPlan, consent: Consent) -> None:
         """Install the models in a plan."""
@@ -204,7 +204,7 @@ class ModelTasks(QObject):
                 self._note_installed(status, terms=terms[status.card.name])
             return statuses
 
-        self._change("Copying", work, ": installed.")
+        self._change(tr("Copying"), work, tr(": installed."))
 
     def download(self, name: str, consent: Consent) -> None:
         """Download and install a model."""
@@ -218,7 +218,7 @@ class ModelTasks(QObject):
             return (status,)
 
         self._note("weights_asked", weights=name, host=host_of(self._store.card(name)))
-        self._change("Downloading", work)
+        self._change(tr("Downloading"), work)
 
     def verify(self, name: str) -> None:
         """Verify a model by reading all its files; "" verifies all models."""
@@ -230,7 +230,7 @@ class ModelTasks(QObject):
             self.bar.say(*_verified_text(statuses))
             return Outcome(statuses)
 
-        self._run("Reading", work, then)
+        self._run(tr("Reading"), work, then)
 
     def accept(self, name: str, consent: Consent) -> None:
         """Record that the user accepts a model's terms, and whether code in its files may run."""
@@ -240,7 +240,7 @@ class ModelTasks(QObject):
             self._note("model_accepted", model=name, code=consent.code)
             return (status,)
 
-        self._change("Noting it", work, " can be used.")
+        self._change(tr("Noting it"), work, tr(" can be used."))
 
     def remove(self, name: str) -> None:
         """Delete a model's files."""
@@ -251,17 +251,17 @@ class ModelTasks(QObject):
             self._note("model_removed", model=name)
             return (status,)
 
-        self._change("Removing", work, ": removed.")
+        self._change(tr("Removing"), work, tr(": removed."))
 
     def unload(self, name: str) -> None:
         """Take a model out of memory."""
 
         def then(_none: None) -> Outcome:
             title = self._store.card(name).title
-            self.bar.say(f"{title} is out of memory.", "ok", "circle-check")
+            self.bar.say(tr("{title} is out of memory.").format(title=title), "ok", "circle-check")
             return Outcome()
 
-        verb = "Waiting for running tools, then unloading"
+        verb = tr("Waiting for running tools, then unloading")
         self._run(verb, lambda _progress, _cancel: self._host.unload(name), then)
 
     def _unload(self, *names: str) -> None:
@@ -285,7 +285,7 @@ class ModelTasks(QObject):
         def then(statuses: Statuses) -> Outcome:
             for status in statuses:
                 self._host.forget(status.card.name)
-            titles = " and ".join(status.card.title for status in statuses)
+            titles = tr(" and ").join(status.card.title for status in statuses)
             state = model_wording.state_text(statuses[0])
             if end:
                 self.bar.say(f"{titles}{end}", "ok", "circle-check")
@@ -329,7 +329,7 @@ class ModelTasks(QObject):
 
     def _finish(self, result: Any, then: Callable[[Any], Outcome]) -> None:
         if isinstance(result, Cancelled):
-            self._fail("Stopped; nothing was changed.", "faint", "ban")
+            self._fail(tr("Stopped; nothing was changed."), "faint", "ban")
         else:
             self._end_task()
             self.finished.emit(then(result))
@@ -350,7 +350,12 @@ def _verified_text(statuses: Statuses) -> ColouredText:
     bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
     failed = [one for one in statuses if one.self_check.startswith("failed")]
     if failed:
-        texts = [f"{one.card.title}: self-check {one.self_check}." for one in failed]
+        texts = [
+            tr("{title}: self-check {self_check}.").format(
+                title=one.card.title, self_check=one.self_check
+            )
+            for one in failed
+        ]
         return " ".join(texts), "error", "circle-alert"
     if bad:
         texts = [
@@ -359,11 +364,18 @@ def _verified_text(statuses: Statuses) -> ColouredText:
         return " ".join(texts), "warning", "triangle-alert"
     there = [one for one in statuses if one.usable]
     if not there:
-        return "There is nothing to verify.", "faint", "info"
+        return tr("There is nothing to verify."), "faint", "info"
     known = [one for one in there if not one.note]
     texts = [f"{one.card.title}: {one.note}." for one in there if one.note]
     if known:
-        texts.insert(0, f"{counted(len(known), 'model')} read: all files are what they should be.")
+        texts.insert(
+            0,
+            tr_n(
+                "%n model read: all files are what they should be.",
+                "%n models read: all files are what they should be.",
+                len(known),
+            ),
+        )
     if any(one.state == "installed" for one in there):  # read, but there is nothing to compare with
         return " ".join(texts), "warning", "triangle-alert"
     return " ".join(texts), "ok", "circle-check"

@@ -10,6 +10,7 @@ from app.tools.models.cards import ModelCard
 from app.tools.models.status import ModelStatus
 from app.views import wording
 from app.views.text_view import BULLET
+from app.views.translation import tr, tr_n
 
 _STATES: dict[str, list[str]] = shipped_table("window", "model_states")
 _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
@@ -37,10 +38,10 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
     text, tone, icon = _STATES.get(status.state, (status.state, "warning", "triangle-alert"))
     more = wording.sentence(status.note)
     if status.usable and not status.accepted:
-        return StateText("Terms not accepted", "warning", "triangle-alert", more)
+        return StateText(tr("Terms not accepted"), "warning", "triangle-alert", more)
     if status.usable and status.code == "changed":
-        return StateText("Code changed", "error", "circle-alert", more)
-    return StateText(text, tone, icon, more)
+        return StateText(tr("Code changed"), "error", "circle-alert", more)
+    return StateText(tr(text), tone, icon, more)
 
 
 def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
@@ -48,26 +49,31 @@ def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
     if status.state != "other":
         return doing
     what, tone, icon = _STATES["other"]
+    what = tr(what)
     more = ". ".join(part for part in (doing.more, wording.sentence(status.note) or what) if part)
     if doing.tone != "ok":
         return replace(doing, more=more)
-    return StateText(f"{doing.text}, not as published", tone, icon, more)
+    return StateText(tr("{text}, not as published").format(text=doing.text), tone, icon, more)
 
 
 def _activity_text(live: ModelState) -> StateText | None:
-    waiting = f" · {live.waiting} waiting" if live.waiting else ""
+    waiting = " · " + tr("{count} waiting").format(count=live.waiting) if live.waiting else ""
     if live.state is State.LOADING:
-        return StateText(f"Loading{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+        return StateText(
+            f"{tr('Loading')}{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing
+        )
     if live.state is State.BUSY:
         share = f" {live.fraction:.0%}" if live.fraction > 0 else ""
         return StateText(
-            f"Busy{share}{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing
+            f"{tr('Busy')}{share}{_time_left(live)}{waiting}", "busy", "loader-circle", live.doing
         )
     if live.state is State.READY:
-        return StateText(f"Ready{waiting}", "ok", "circle-check", _where(live))
+        return StateText(f"{tr('Ready')}{waiting}", "ok", "circle-check", _where(live))
     if live.state is State.FAILED:
-        return StateText(f"Failed{waiting}", "error", "circle-alert", wording.sentence(live.why))
-    return StateText(f"Waiting{waiting}", "busy", "clock") if live.waiting else None
+        return StateText(
+            f"{tr('Failed')}{waiting}", "error", "circle-alert", wording.sentence(live.why)
+        )
+    return StateText(f"{tr('Waiting')}{waiting}", "busy", "clock") if live.waiting else None
 
 
 def _time_left(live: ModelState) -> str:
@@ -76,7 +82,7 @@ def _time_left(live: ModelState) -> str:
 
 def _where(live: ModelState) -> str:
     parts = [
-        f"Loaded on {device(live.device)}" if live.device else "",
+        tr("Loaded on {device}").format(device=device(live.device)) if live.device else "",
         _DTYPES.get(live.dtype, live.dtype),
         size(live.memory) if live.memory else "",
     ]
@@ -85,26 +91,28 @@ def _where(live: ModelState) -> str:
 
 def device(name: str) -> str:
     """Return a device's name for users, e.g. "the graphics card" for "cuda"."""
-    return {"cpu": "the processor", "cuda": "the graphics card", "mps": "the graphics unit"}.get(
-        name, name
-    )
+    return {
+        "cpu": tr("the processor"),
+        "cuda": tr("the graphics card"),
+        "mps": tr("the graphics unit"),
+    }.get(name, name)
 
 
 def size(count: int) -> str:
     """Return a number of bytes as text, e.g. "1.5 GB"; "not known" for 0."""
     if count <= 0:
-        return "not known"
+        return tr("not known")
     for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= least:
             value = count / least
             return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
-    return f"{count} bytes"
+    return tr_n("%n byte", "%n bytes", count)
 
 
 def memory(card: ModelCard) -> str:
     """Return how much memory a model needs in each precision, as text; "not known" if unknown."""
     parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
-    return ", ".join(parts) or "not known"
+    return ", ".join(parts) or tr("not known")
 
 
 def sources(card: ModelCard) -> str:
@@ -119,8 +127,8 @@ def files(status: ModelStatus) -> str:
         facts = [
             size(file.size) if file.size else "",
             f"sha256 {file.sha256[:12]}…" if file.sha256 else "",
-            "program code" if file.code or file.name.endswith(".py") else "",
-            "not needed" if file.optional else "",
+            tr("program code") if file.code or file.name.endswith(".py") else "",
+            tr("not needed") if file.optional else "",
         ]
         about = ", ".join(fact for fact in facts if fact)
         lines.append(f"{BULLET}{file.name}" + (f"  ({about})" if about else ""))

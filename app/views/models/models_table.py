@@ -18,10 +18,17 @@ from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.models import model_wording
 from app.views.theme import THEME, current
+from app.views.translation import tr, translatable
 from app.views.widgets import Index, RowModel, RowTable, plain_tip
 from app.views.wording import PackTexts
 
-COLUMNS = ("Model", "State", "Size", "Licence", "Used by")
+COLUMNS = (
+    translatable("Model"),
+    translatable("State"),
+    translatable("Size"),
+    translatable("Licence"),
+    translatable("Used by"),
+)
 TITLE, STATE, SIZE, LICENCE, TOOLS = range(5)
 _WIDTHS = {TITLE: 220, STATE: 190, SIZE: 74, LICENCE: 100, TOOLS: 90}
 _LEAST_TITLE = 200
@@ -135,7 +142,7 @@ class ModelsTable(RowTable):
     """The table of models; its last columns are hidden if there is no room for them."""
 
     def __init__(self, model: ModelsModel) -> None:
-        super().__init__(model, "Models", row_height=30, widths=_WIDTHS)
+        super().__init__(model, tr("Models"), row_height=30, widths=_WIDTHS)
         self._models = model
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)

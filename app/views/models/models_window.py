@@ -34,6 +34,7 @@ from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.settings.fields import wrapped_label
 from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE, THEME, current, current_sheet, part_sheet
+from app.views.translation import tr, translatable
 from app.views.widgets import EmptyState, IconLabel, label, push_button
 from app.views.wording import PackTexts
 
@@ -46,29 +47,34 @@ _SHEET = f"""
 
 _TERMS_HEIGHT = 120
 _PARTS: dict[str, Callable[[ModelStatus], str]] = {
-    "Made for": lambda status: status.card.intended_use,
-    "Limits": lambda status: "\n".join(f"{BULLET}{limit}" for limit in status.card.limits),
-    "Self-check": lambda status: wording.sentence(status.self_check),
-    "Tested here": lambda status: status.card.tried,
-    "Licence": lambda status: status.card.licence,
-    "Terms": lambda status: _terms(status),
-    "Code": lambda status: _CODE[status.code],
-    "Memory": lambda status: model_wording.memory(status.card),
-    "Files": model_wording.files,
-    "Where": lambda status: _where(status),
-    "Source": lambda status: _source(status),
-    "Sources": lambda status: model_wording.sources(status.card),
-    "How to get it": lambda status: "" if status.usable else status.how_to_get,
+    translatable("Made for"): lambda status: status.card.intended_use,
+    translatable("Limits"): lambda status: "\n".join(
+        f"{BULLET}{limit}" for limit in status.card.limits
+    ),
+    translatable("Self-check"): lambda status: wording.sentence(status.self_check),
+    translatable("Tested here"): lambda status: status.card.tried,
+    translatable("Licence"): lambda status: status.card.licence,
+    translatable("Terms"): lambda status: _terms(status),
+    translatable("Code"): lambda status: tr(_CODE[status.code]),
+    translatable("Memory"): lambda status: model_wording.memory(status.card),
+    translatable("Files"): model_wording.files,
+    translatable("Where"): lambda status: _where(status),
+    translatable("Source"): lambda status: _source(status),
+    translatable("Sources"): lambda status: model_wording.sources(status.card),
+    translatable("How to get it"): lambda status: "" if status.usable else status.how_to_get,
 }
 """Headings of the details, and the texts below them."""
 
 _CODE = {
     "": "",
-    "allowed": "Program code came with its weights. You allowed it to run.",
-    "changed": "The program code with its weights was changed since you allowed it. It is not "
-    "run until you allow it again.",
-    "not allowed": "Its publisher's own program code can come with the weights. It is run only "
-    "after your yes.",
+    "allowed": translatable("Program code came with its weights. You allowed it to run."),
+    "changed": translatable(
+        "The program code with its weights was changed since you allowed it. It is not "
+        "run until you allow it again."
+    ),
+    "not allowed": translatable(
+        "Its publisher's own program code can come with the weights. It is run only after your yes."
+    ),
 }
 
 
@@ -89,7 +95,7 @@ class ModelsWindow(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("modelsWindow")
-        self.setWindowTitle("Models")
+        self.setWindowTitle(tr("Models"))
         self.setStyleSheet(
             part_sheet("settings").replace("#settingsDialog", "#modelsWindow")
             + current_sheet(_SHEET)
@@ -121,24 +127,24 @@ class ModelsWindow(QDialog):
     # Parts
 
     def _make_buttons(self) -> None:
-        self.install_button = push_button("Install…", lambda: None, primary=True)
+        self.install_button = push_button(tr("Install…"), lambda: None, primary=True)
         menu = QMenu(self.install_button)
-        self.from_file = menu.addAction("From a file or model pack…", self.choose_file)
-        self.from_folder = menu.addAction("From a folder…", self.choose_folder)
+        self.from_file = menu.addAction(tr("From a file or model pack…"), self.choose_file)
+        self.from_folder = menu.addAction(tr("From a folder…"), self.choose_folder)
         self.install_button.setMenu(menu)
-        self.install_button.setToolTip("Weights or a model pack on this computer")
-        self.verify_all_button = push_button("Verify all", lambda: self.tasks.verify(""))
-        self.get_button = push_button("Download…", self._ask_download)
-        self.verify_button = push_button("Verify", lambda: self.tasks.verify(self.chosen))
-        self.verify_button.setToolTip("Read every file and compare it with the published one")
-        self.agree_button = push_button("Terms and code…", self._ask_agreement)
-        self.unload_button = push_button("Unload", lambda: self.tasks.unload(self.chosen))
-        self.unload_button.setToolTip("Take it out of memory; it is loaded again when needed")
-        self.remove_button = push_button("Remove…", self._ask_remove)
-        self.close_button = push_button("Close", self.reject)
+        self.install_button.setToolTip(tr("Weights or a model pack on this computer"))
+        self.verify_all_button = push_button(tr("Verify all"), lambda: self.tasks.verify(""))
+        self.get_button = push_button(tr("Download…"), self._ask_download)
+        self.verify_button = push_button(tr("Verify"), lambda: self.tasks.verify(self.chosen))
+        self.verify_button.setToolTip(tr("Read every file and compare it with the published one"))
+        self.agree_button = push_button(tr("Terms and code…"), self._ask_agreement)
+        self.unload_button = push_button(tr("Unload"), lambda: self.tasks.unload(self.chosen))
+        self.unload_button.setToolTip(tr("Take it out of memory; it is loaded again when needed"))
+        self.remove_button = push_button(tr("Remove…"), self._ask_remove)
+        self.close_button = push_button(tr("Close"), self.reject)
 
     def _arrange(self) -> None:
-        self.empty = EmptyState("cpu", "Reading the models folder", "")
+        self.empty = EmptyState("cpu", tr("Reading the models folder"), "")
         left, right = QWidget(), QWidget()
         self._stack = QStackedLayout(left)
         self._stack.addWidget(self.empty)
@@ -153,7 +159,7 @@ class ModelsWindow(QDialog):
         split.addWidget(left)
         split.addWidget(right)
         split.setSizes([650, 556])
-        self.where = label(f"In {self._store.folder}", "faint")
+        self.where = label(tr("In {folder}").format(folder=self._store.folder), "faint")
         self.where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         top = row((self.where, 1), self.verify_all_button, self.install_button)
         foot = row((self.tasks.bar, 1), self.close_button)
@@ -197,7 +203,7 @@ class ModelsWindow(QDialog):
         self._show()
 
     def _not_listed(self, reason: str) -> None:
-        self.empty.title.setText("The models folder cannot be read")
+        self.empty.title.setText(tr("The models folder cannot be read"))
         self.empty.text.setText(reason)
         self._stack.setCurrentIndex(0)
 
@@ -224,8 +230,10 @@ class ModelsWindow(QDialog):
         present = status.state != "not installed"
         published = consent_dialog.can_download(status)
         self.get_button.setEnabled(idle and published)
-        self.get_button.setToolTip("" if published else "Its publisher provides it in another way")
-        self.get_button.setText("Download again…" if status.usable else "Download…")
+        self.get_button.setToolTip(
+            "" if published else tr("Its publisher provides it in another way")
+        )
+        self.get_button.setText(tr("Download again…") if status.usable else tr("Download…"))
         self.verify_button.setEnabled(idle and present)
         self.remove_button.setEnabled(idle and present and not status.card.embedded)
         loaded = consent_dialog.is_loaded(self.model.live(status.card.name))
@@ -250,14 +258,14 @@ class ModelsWindow(QDialog):
 
     def choose_file(self) -> None:
         """Ask the user for a file and install the model in it."""
-        dialog = QFileDialog(self, "Install a model from a file or model pack")
+        dialog = QFileDialog(self, tr("Install a model from a file or model pack"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(list(consent_dialog.FILTERS))
+        dialog.setNameFilters(list(map(tr, consent_dialog.FILTERS)))
         self._choose(dialog)
 
     def choose_folder(self) -> None:
         """Ask the user for a folder and install the model in it."""
-        dialog = QFileDialog(self, "Install a model from a folder")
+        dialog = QFileDialog(self, tr("Install a model from a folder"))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         self._choose(dialog)
@@ -378,7 +386,7 @@ class ModelDetails(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrows scroll it
-        self.setAccessibleName("About the chosen model")
+        self.setAccessibleName(tr("About the chosen model"))
         inside = QWidget()
         inside.setObjectName("modelDetailsPage")
         self.title = wrapped_label("", "heading")
@@ -401,7 +409,7 @@ class ModelDetails(QScrollArea):
             view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
             box = QWidget()
             margins = (0, SPACE.s, 0, 0)
-            column(label(name, "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
+            column(label(tr(name), "section"), view, spacing=SPACE.xs, margins=margins, parent=box)
             self._column.addWidget(box)
             self.parts[name] = (box, view)
         self._column.addStretch(1)
@@ -417,7 +425,7 @@ class ModelDetails(QScrollArea):
             text = text_of(status)
             box, view = self.parts[name]
             view.set_plain(text)
-            view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
+            view.setAccessibleName(f"{tr(name)}: {wording.one_line(text)[:300]}")
             box.setVisible(bool(text))
 
     def show_state(self, state: model_wording.StateText) -> None:
@@ -433,12 +441,20 @@ class ModelDetails(QScrollArea):
 def _terms(status: ModelStatus) -> str:
     if not status.card.terms:
         return ""
-    said = "You accepted these terms." if status.accepted else "To be accepted before it is used."
+    said = (
+        tr("You accepted these terms.")
+        if status.accepted
+        else tr("To be accepted before it is used.")
+    )
     return f"{said}\n\n{status.card.terms.strip()}"
 
 
 def _where(status: ModelStatus) -> str:
-    when = f"\nInstalled {status.installed[:16].replace('T', ' ')} UTC" if status.installed else ""
+    when = (
+        "\n" + tr("Installed {time} UTC").format(time=status.installed[:16].replace("T", " "))
+        if status.installed
+        else ""
+    )
     return f"{status.path}{when}"
 
 
@@ -446,7 +462,7 @@ def _source(status: ModelStatus) -> str:
     card = status.card
     lines = [card.url or (f"https://huggingface.co/{card.repository}" if card.repository else "")]
     if status.revision:
-        lines.append(f"Revision {status.revision}")
+        lines.append(tr("Revision {revision}").format(revision=status.revision))
     if card.gated:
-        lines.append("Its publisher asks for a login, and for its terms to be accepted there.")
+        lines.append(tr("Its publisher asks for a login, and for its terms to be accepted there."))
     return "\n".join(line for line in lines if line)

@@ -26,6 +26,7 @@ from app.tools.api import CancelToken
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.theme import SPACE
+from app.views.translation import tr
 from app.views.widgets import label, push_button
 
 LABEL_WIDTH = 118
@@ -129,13 +130,16 @@ class _IgnoreWheel:
 
 
 class Choice(_IgnoreWheel, QComboBox):
-    """A drop-down list whose items have values. The mouse wheel scrolls the page, not the list."""
+    """A drop-down list whose items have values and `translatable` texts.
+
+    The mouse wheel scrolls the page, not the list.
+    """
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for value, text in items:
-            self.addItem(text, value)
+            self.addItem(tr(text), value)
 
     @property
     def value(self) -> str:
@@ -219,7 +223,7 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
         self.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         if least == 0:
-            self.setSpecialValueText("no limit")
+            self.setSpecialValueText(tr("no limit"))
 
     def textFromValue(self, value: float) -> str:
         text, point = super().textFromValue(value), self.locale().decimalPoint()
@@ -277,7 +281,7 @@ class PriceField(QLineEdit):
     def __init__(self, greatest: float) -> None:
         super().__init__()
         self._greatest = greatest
-        self.setPlaceholderText("not known")
+        self.setPlaceholderText(tr("not known"))
         self.setMaxLength(20)
 
     @property
@@ -323,13 +327,13 @@ class KeyField(QWidget):
         self.edit = QLineEdit()
         self.edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.edit.setMaxLength(2_000)
-        self.edit.setAccessibleName("Key")
+        self.edit.setAccessibleName(tr("Key"))
         self.edit.setPlaceholderText(hint)
         self.edit.setInputMethodHints(
             Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText
         )
-        self.forget_button = push_button("Forget key", self._forget)
-        self.forget_button.setToolTip("Delete the key that Sightline keeps for this host")
+        self.forget_button = push_button(tr("Forget key"), self._forget)
+        self.forget_button.setToolTip(tr("Delete the key that Sightline keeps for this host"))
         self.forget_button.hide()
         self.note = wrapped_label("", "caption")
         column(row(self.edit, self.forget_button), self.note, spacing=SPACE.xs, parent=self)
@@ -347,7 +351,7 @@ class KeyField(QWidget):
         """Return why the typed text cannot be a key; "" if it can."""
         typed = self.typed
         fine = typed.isascii() and typed.isprintable() and " " not in typed
-        return "" if fine else "The key contains characters that no key has: copy it again."
+        return "" if fine else tr("The key contains characters that no key has: copy it again.")
 
     def set_endpoint(self, name: str, host: str) -> None:
         """Switch to the key of another host.
@@ -360,11 +364,15 @@ class KeyField(QWidget):
         self.forget_button.hide()
         if self.typed:
             self.edit.clear()
-            origin = f"typed for {typed_for}" if typed_for else "typed before there was a host"
             self._cleared_note = (
-                f"The key was {origin} and was removed: type it again for this address. "
-            )
-        self._show_text("Looking for a stored key…" if name else "")
+                tr("The key was typed for {host} and was removed: type it again for this address.")
+                if typed_for
+                else tr(
+                    "The key was typed before there was a host and was removed: type it again "
+                    "for this address."
+                )
+            ).format(host=typed_for)
+        self._show_text(tr("Looking for a stored key…") if name else "")
         self._timer.stop()
         if self._search is not None:
             self._search.cancel()
@@ -387,22 +395,24 @@ class KeyField(QWidget):
         where, variable, new_place = answer
         stored = bool(where) and not where.startswith("the environment")
         self.forget_button.setVisible(stored)
-        self.edit.setPlaceholderText("stored; type another to replace it" if stored else self._hint)
+        self.edit.setPlaceholderText(
+            tr("stored; type another to replace it") if stored else self._hint
+        )
         if where:
-            text = (
-                f"The key for {self._host} is found in {where}, and sent to no other host. "
+            text = tr(
+                "The key for {host} is found in {where}, and sent to no other host. "
                 "Leave the field empty to go on using it."
-            )
+            ).format(host=self._host, where=where)
         elif variable:
-            text = (
-                f"The environment variable {variable} holds a key: it will be sent to "
-                f"{self._host} when you test or save this address."
-            )
+            text = tr(
+                "The environment variable {variable} holds a key: it will be sent to "
+                "{host} when you test or save this address."
+            ).format(variable=variable, host=self._host)
         else:
-            text = (
-                f"A key will be kept in {new_place}, for {self._host} only; Sightline never writes "
-                "it to a file."
-            )
+            text = tr(
+                "A key will be kept in {new_place}, for {host} only; Sightline never "
+                "writes it to a file."
+            ).format(new_place=new_place, host=self._host)
         self._show_text(text)
 
     def _forget(self) -> None:
@@ -420,7 +430,7 @@ class KeyField(QWidget):
             self.edit.setFocus()
             self._find_key()
         else:
-            self._show_text("The system keyring did not delete the key: delete it there.")
+            self._show_text(tr("The system keyring did not delete the key: delete it there."))
 
     def _show_text(self, text: str) -> None:
         text = self._cleared_note + text

@@ -32,12 +32,14 @@ from app.views.settings.fields import (
 )
 from app.views.text_view import TextView
 from app.views.theme import SPACE, restyle
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import label, push_button
+from app.views.wording import error_text
 
 PROVIDERS: tuple[tuple[Kind, str], ...] = (
-    ("offline", "Offline planner"),
-    ("local", "Model on this computer"),
-    ("openai", "OpenAI-compatible endpoint"),
+    ("offline", translatable("Offline planner")),
+    ("local", translatable("Model on this computer")),
+    ("openai", translatable("OpenAI-compatible endpoint")),
     ("azure", "Azure OpenAI"),
     ("anthropic", "Anthropic"),
 )
@@ -45,10 +47,10 @@ PROVIDERS: tuple[tuple[Kind, str], ...] = (
 ABOUT: dict[Kind, str] = shipped_table("language_models", "providers")
 
 TOOL_FORMS = (
-    ("auto", "Automatic"),
-    ("native", "The endpoint's own tool calls"),
-    ("json_schema", "JSON schema"),
-    ("text", "JSON in the text"),
+    ("auto", translatable("Automatic")),
+    ("native", translatable("The endpoint's own tool calls")),
+    ("json_schema", translatable("JSON schema")),
+    ("text", translatable("JSON in the text")),
 )
 
 
@@ -63,27 +65,29 @@ def host_of(kind: Kind, fields: ProviderSettings) -> str:
 def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
     """Return sentences that say where the model runs and what is sent there."""
     if kind == "offline":
-        return "Nothing leaves this computer."
+        return tr("Nothing leaves this computer.")
     if kind == "local":
-        return "The model runs on this computer; nothing leaves it."
+        return tr("The model runs on this computer; nothing leaves it.")
     host = host_of(kind, fields)
     if not host:
-        return "Enter an address to see where questions would be sent."
+        return tr("Enter an address to see where questions would be sent.")
     if is_loopback(host):
-        return "The endpoint is on this computer; nothing leaves it."
+        return tr("The endpoint is on this computer; nothing leaves it.")
     pixels = (
-        "Pictures are sent only after you are asked again."
+        tr("Pictures are sent only after you are asked again.")
         if fields.images
-        else "No pixels are sent."
+        else tr("No pixels are sent.")
     )
     url = endpoint_url(kind, fields)
     text = (
-        "Questions and tool results, without identifying attributes, will be sent to "
-        f"{_place(url) or host}. "
-        f"You are asked once in each conversation before anything is sent. {pixels}"
+        tr(
+            "Questions and tool results, without identifying attributes, will be sent to {place}. "
+            "You are asked once in each conversation before anything is sent."
+        ).format(place=_place(url) or host)
+        + f" {pixels}"
     )
     if url.startswith("http://"):
-        text += " http:// is not encrypted: use https:// if you can."
+        text += " " + tr("http:// is not encrypted: use https:// if you can.")
     return text
 
 
@@ -180,7 +184,7 @@ class ModelPage(SettingsPage):
         try:
             check(wanted.kind, wanted.fields)
         except SightlineError as error:
-            return error.text[:1].upper() + error.text[1:]
+            return error_text(error)[:1].upper() + error_text(error)[1:]
         return form.problem()
 
     def test(self) -> None:
@@ -188,8 +192,8 @@ class ModelPage(SettingsPage):
         if self.problem() or self.kind == "offline":
             return
         wanted = self.entered_model()
-        starting = "Starting the model. This can take half a minute…"
-        self._show_text(starting if wanted.kind == "local" else "Asking the endpoint…", "")
+        starting = tr("Starting the model. This can take half a minute…")
+        self._show_text(starting if wanted.kind == "local" else tr("Asking the endpoint…"), "")
         self._ask(
             lambda cancel: self._probe.diagnose(self._with_key(wanted), cancel), self._show_report
         )
@@ -197,7 +201,7 @@ class ModelPage(SettingsPage):
     def list_models(self) -> None:
         """Ask the endpoint for the names of its models, and list them in the model field."""
         wanted = self.entered_model()
-        self._show_text("Asking the endpoint for its models…", "")
+        self._show_text(tr("Asking the endpoint for its models…"), "")
         self._ask(
             lambda cancel: self._probe.models(self._with_key(wanted), cancel), self._offer_models
         )
@@ -208,25 +212,25 @@ class ModelPage(SettingsPage):
         return ModelChoice(wanted.kind, wanted.fields, key)
 
     def _build(self) -> None:
-        self.add_heading("Which model answers in the assistant?")
+        self.add_heading(tr("Which model answers in the assistant?"))
         form = Form()
         self.provider = Choice(tuple(PROVIDERS))
-        form.add_row("Provider", self.provider)
+        form.add_row(tr("Provider"), self.provider)
         self.about = form.add_note("")
         self.column.addLayout(form)
         self.column.addSpacing(SPACE.xs)
         self._upper = QVBoxLayout()
         self.column.addLayout(self._upper)
         self.privacy = TextView()
-        self.privacy.setAccessibleName("Where the model runs")
+        self.privacy.setAccessibleName(tr("Where the model runs"))
         self.privacy.setProperty("tone", "muted")
         self.column.addSpacing(SPACE.s)
         self.column.addWidget(self.privacy)
-        self.test_button = push_button("Test connection", self.test)
+        self.test_button = push_button(tr("Test connection"), self.test)
         self.column.addLayout(row(self.test_button, 1))
         self.steps, self.outcome = TextView(), TextView()
-        self.steps.setAccessibleName("Steps of the test")
-        self.outcome.setAccessibleName("Result of the test")
+        self.steps.setAccessibleName(tr("Steps of the test"))
+        self.outcome.setAccessibleName(tr("Result of the test"))
         for view in (self.steps, self.outcome):
             view.hide()
             self.column.addWidget(view)
@@ -237,7 +241,7 @@ class ModelPage(SettingsPage):
 
     def _make_form(self, kind: Kind) -> None:
         """Create the fields of a provider, on their first use: they take a few ms."""
-        hint = "not needed by most local servers" if kind == "openai" else ""
+        hint = tr("not needed by most local servers") if kind == "openai" else ""
         key = KeyField(self._keys, self._tasks, hint) if kind != "local" else None
         form = ProviderForm(kind, self._settings.of(kind), key, self.list_models)
         self.forms[kind] = form
@@ -251,10 +255,12 @@ class ModelPage(SettingsPage):
         for kind, form in self.forms.items():
             form.setVisible(kind == self.kind)
             form.more.setVisible(kind == self.kind)
-        self.about.setText(ABOUT[self.kind])
-        self.provider.setAccessibleDescription(ABOUT[self.kind])
+        self.about.setText(tr(ABOUT[self.kind]))
+        self.provider.setAccessibleDescription(tr(ABOUT[self.kind]))
         self.test_button.setVisible(self.kind != "offline")
-        self.test_button.setText("Test model" if self.kind == "local" else "Test connection")
+        self.test_button.setText(
+            tr("Test model") if self.kind == "local" else tr("Test connection")
+        )
         self._update()
         self.provider_shown.emit()
 
@@ -299,7 +305,7 @@ class ModelPage(SettingsPage):
     def _show_report(self, report: Report) -> None:
         steps = report.lines if report.ok else report.lines[:-1]
         if report.ok:
-            self._show_text("This model can be used.", "ok")
+            self._show_text(tr("This model can be used."), "ok")
         else:
             self._show_text(report.lines[-1], "error")
         self.steps.set_plain("\n".join(steps))
@@ -314,10 +320,14 @@ class ModelPage(SettingsPage):
             return
         form.model.set_suggestions(names)
         if not names:
-            self._show_text("The endpoint lists no models: type the name.", "error")
+            self._show_text(tr("The endpoint lists no models: type the name."), "error")
             return
-        known = "One model" if len(names) == 1 else f"{len(names)} models"
-        self._show_text(f"{known} found: choose one in the list.", "ok")
+        found = tr_n(
+            "One model found: choose it in the list.",
+            "%n models found: choose one in the list.",
+            len(names),
+        )
+        self._show_text(found, "ok")
         form.model.setFocus()
         form.model.showPopup()
 
@@ -382,7 +392,7 @@ class ProviderForm(QWidget):
             self._add_endpoint(list_models)
         self.more = QWidget()
         self._form = Form()
-        column(label("About this model", "section"), self._form, parent=self.more)
+        column(label(tr("About this model"), "section"), self._form, parent=self.more)
         self._add_about()
 
     def fields(self) -> ProviderSettings:
@@ -397,12 +407,13 @@ class ProviderForm(QWidget):
     def missing(self) -> str:
         """Return a sentence that says what is still to be entered; "" if nothing is."""
         if self._kind == "local":
-            return "" if self.path.text().strip() else "Choose the model's file or folder."
+            return "" if self.path.text().strip() else tr("Choose the model's file or folder.")
         if self._kind == "azure" and not self.url.text().strip():
-            return "Enter the address of your resource in Azure."
+            return tr("Enter the address of your resource in Azure.")
         if not self.model.text:
-            what = "deployment" if self._kind == "azure" else "model"
-            return f"Enter the name of the {what}, or list what the endpoint has."
+            if self._kind == "azure":
+                return tr("Enter the name of the deployment, or list what the endpoint has.")
+            return tr("Enter the name of the model, or list what the endpoint has.")
         return ""
 
     def problem(self) -> str:
@@ -410,7 +421,7 @@ class ProviderForm(QWidget):
         if self._kind == "local":
             return ""
         if not (self.input_price.valid and self.output_price.valid):
-            return "A price is a number of US dollars, e.g. 2.50; leave it empty if unknown."
+            return tr("A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.")
         return self.key.problem() if self.key is not None else ""
 
     def choose_file(self, path: str) -> None:
@@ -440,60 +451,60 @@ class ProviderForm(QWidget):
 
     def _add_endpoint(self, list_models: Callable[[], object]) -> None:
         self.url = self._text_field("base_url", _URL_EXAMPLES.get(self._kind, ""))
-        self._form.add_row("Address", self.url)
+        self._form.add_row(tr("Address"), self.url)
         if self._kind == "azure":
             self.api_version = self._text_field("api_version", AZURE_API_VERSION, 100)
-            self._form.add_row("API version", self.api_version)
-        named = "Deployment" if self._kind == "azure" else "Model"
-        self.model = NameField("name as the endpoint knows it")
+            self._form.add_row(tr("API version"), self.api_version)
+        named = tr("Deployment") if self._kind == "azure" else tr("Model")
+        self.model = NameField(tr("name as the endpoint knows it"))
         self._bind("model", self.model.setEditText, lambda: self.model.text, self.model.edited)
-        self.list_button = push_button("List models", list_models)
-        self.list_button.setToolTip("Ask the endpoint which models it has")
+        self.list_button = push_button(tr("List models"), list_models)
+        self.list_button.setToolTip(tr("Ask the endpoint which models it has"))
         self._form.add_row(named, self.model, _side_by_side(self.model, self.list_button))
         if self.key is not None:
             self.key.edited.connect(self.edited)
-            self._form.add_row("Key", self.key.edit, self.key)
+            self._form.add_row(tr("Key"), self.key.edit, self.key)
 
     def _add_file(self) -> None:
-        self.path = self._text_field("path", "a GGUF file, or a folder of transformers files")
-        self.file_button = push_button("File…", self._ask_file)
-        self.folder_button = push_button("Folder…", self._ask_folder)
-        self.file_button.setToolTip("Choose a GGUF file")
-        self.folder_button.setToolTip("Choose a folder of transformers files")
+        self.path = self._text_field("path", tr("a GGUF file, or a folder of transformers files"))
+        self.file_button = push_button(tr("File…"), self._ask_file)
+        self.folder_button = push_button(tr("Folder…"), self._ask_folder)
+        self.file_button.setToolTip(tr("Choose a GGUF file"))
+        self.folder_button.setToolTip(tr("Choose a folder of transformers files"))
         buttons = _side_by_side(self.path, self.file_button, self.folder_button)
-        self._form.add_row("Model file", self.path, buttons)
+        self._form.add_row(tr("Model file"), self.path, buttons)
         self.file_note = self._form.add_note()
 
     def _add_about(self) -> None:
         limits = bounds(ProviderSettings, "context_tokens")
-        context = self.context = Amount(*limits, suffix=" tokens", step=1_024, decimals=0)
+        context = self.context = Amount(*limits, suffix=tr(" tokens"), step=1_024, decimals=0)
         changed = context.valueChanged
         self._bind("context_tokens", context.setValue, lambda: int(context.value()), changed)
-        note = "The longest conversation that it can read at once."
-        self._form.add_row("Context", self.context, note=note)
+        note = tr("The longest conversation that it can read at once.")
+        self._form.add_row(tr("Context"), self.context, note=note)
         if self._kind != "anthropic":  # whose models have one way to call tools
             form = self.tool_form = Choice(TOOL_FORMS)
             self._bind("tool_form", form.choose, lambda: form.value, form.currentIndexChanged)
-            self._form.add_row("Tool calls", form)
+            self._form.add_row(tr("Tool calls"), form)
         if self._kind == "local":
             return
-        self.images = QCheckBox("Show it pictures of what the viewer shows")
+        self.images = QCheckBox(tr("Show it pictures of what the viewer shows"))
         self._bind("images", self.images.setChecked, self.images.isChecked, self.images.toggled)
-        note = "Only for models that can look at pictures."
-        self._form.add_row("Pictures", self.images, note=note)
+        note = tr("Only for models that can look at pictures.")
+        self._form.add_row(tr("Pictures"), self.images, note=note)
         self.input_price = self._price_field("input_price")
         self.output_price = self._price_field("output_price")
-        self.output_price.setAccessibleName("Price of answers")
+        self.output_price.setAccessibleName(tr("Price of answers"))
         prices = _side_by_side(
             self.input_price,
-            label("in, and", "caption"),
+            label(tr("in, and"), "caption"),
             self.output_price,
             label("out", "caption"),
         )
-        self._form.add_row("Price", self.input_price, prices)
-        self.input_price.setAccessibleName("Price of questions")
+        self._form.add_row(tr("Price"), self.input_price, prices)
+        self.input_price.setAccessibleName(tr("Price of questions"))
         self._form.add_note(
-            "US dollars for a million tokens; for the estimate of what a run costs."
+            tr("US dollars for a million tokens; for the estimate of what a run costs.")
         )
 
     def _price_field(self, name: str) -> PriceField:
@@ -502,13 +513,13 @@ class ProviderForm(QWidget):
         return field
 
     def _ask_file(self) -> None:
-        dialog = QFileDialog(self, "Choose a model file", self.path.text())
-        dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
+        dialog = QFileDialog(self, tr("Choose a model file"), self.path.text())
+        dialog.setNameFilters([tr("GGUF models (*.gguf)"), tr("All files (*)")])
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         self._open(dialog)
 
     def _ask_folder(self) -> None:
-        dialog = QFileDialog(self, "Choose a folder of transformers files", self.path.text())
+        dialog = QFileDialog(self, tr("Choose a folder of transformers files"), self.path.text())
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         self._open(dialog)
 

@@ -46,30 +46,35 @@ from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_i
 from app.views.settings.tools_page import ToolsPage
 from app.views.text_view import TextView
 from app.views.theme import SPACE, part_sheet
+from app.views.translation import tr, translatable
 from app.views.widgets import ElidedLabel, push_button
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
 _PAGES = (
-    ("Language model", "sparkles", "model"),
-    ("Limits", "clock", "limits"),
-    ("Tools", "wrench", "tools"),
-    ("Privacy", "shield-check", "privacy"),
-    ("Appearance", "contrast", "appearance"),
+    (translatable("Language model"), "sparkles", "model"),
+    (translatable("Limits"), "clock", "limits"),
+    (translatable("Tools"), "wrench", "tools"),
+    (translatable("Privacy"), "shield-check", "privacy"),
+    (translatable("Appearance"), "contrast", "appearance"),
 )
 """Title, icon and attribute of `SettingsDialog` of each page."""
 
 _SENT = (
-    "Your questions and the earlier ones of the conversation, with their answers",
-    "Names and descriptions of the tools, and the tools' results",
-    "Pictures of what the viewer shows: only to models that are set to receive pictures, after you "
-    "have seen them and agreed, and once more where they may identify the patient",
+    translatable("Your questions and the earlier ones of the conversation, with their answers"),
+    translatable("Names and descriptions of the tools, and the tools' results"),
+    translatable(
+        "Pictures of what the viewer shows: only to models that are set to receive pictures, after "
+        "you have seen them and agreed, and once more where they may identify the patient"
+    ),
 )
 _NEVER = (
-    "Image files (DICOM and other), and other pixel data than those pictures",
-    "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
-    "removed from everything that is sent. Nothing else is removed from what you type",
-    "Keys of other hosts",
+    translatable("Image files (DICOM and other), and other pixel data than those pictures"),
+    translatable(
+        "Names, ids, birth dates, study dates, institutions and file paths of the open study: they "
+        "are removed from everything that is sent. Nothing else is removed from what you type"
+    ),
+    translatable("Keys of other hosts"),
 )
 
 
@@ -116,7 +121,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("settingsDialog")
-        self.setWindowTitle("Settings")
+        self.setWindowTitle(tr("Settings"))
         self.setStyleSheet(part_sheet("settings"))
         self._settings = settings
         self._sources = sources
@@ -181,7 +186,7 @@ class SettingsDialog(QDialog):
             return
         changed, (key, value) = self.current(), self.model.typed_key()
         self.save_button.setEnabled(False)
-        self._show_text("Saving…")
+        self._show_text(tr("Saving…"))
         keys, apply, applied = self._sources.keys, self._apply, self._applied
 
         def work(_cancel: object) -> Any:
@@ -211,11 +216,11 @@ class SettingsDialog(QDialog):
         self.pages = QStackedWidget()
         self.list = QListWidget()
         self.list.setObjectName("settingsList")
-        self.list.setAccessibleName("Pages of the settings")
+        self.list.setAccessibleName(tr("Pages of the settings"))
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setIconSize(QSize(16, 16))
         for title, name, _page in _PAGES:
-            self.list.addItem(QListWidgetItem(icon(name), title))
+            self.list.addItem(QListWidgetItem(icon(name), tr(title)))
         self.pages.addWidget(self.model)
         self.list.setCurrentRow(0)
         body = row(self.list, (self.pages, 1), spacing=0)
@@ -244,9 +249,9 @@ class SettingsDialog(QDialog):
         foot.setObjectName("settingsFoot")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.note = wrapped_label("", "caption")
-        self.cancel_button = push_button("Cancel", self.reject)
+        self.cancel_button = push_button(tr("Cancel"), self.reject)
         self.cancel_button.setAutoDefault(False)
-        self.save_button = push_button("Save", self.save, primary=True)
+        self.save_button = push_button(tr("Save"), self.save, primary=True)
         margins = (SPACE.xl, SPACE.m, SPACE.l, SPACE.m)
         row((self.note, 1), self.cancel_button, self.save_button, margins=margins, parent=foot)
         return foot
@@ -272,9 +277,11 @@ class LimitsPage(SettingsPage):
     def __init__(self, limits: LimitSettings) -> None:
         super().__init__()
         self.add_heading(
-            "How far may one question go?",
-            "Reaching a limit ends the run with a summary of what was found so far; nothing that "
-            "was found is lost.",
+            tr("How far may one question go?"),
+            tr(
+                "Reaching a limit ends the run with a summary of what was found so far; nothing "
+                "that was found is lost."
+            ),
         )
         form = Form()
         self.fields: dict[str, Amount] = {}
@@ -286,23 +293,33 @@ class LimitsPage(SettingsPage):
             form.add_row(title, field, note=note)
 
         whole: dict[str, Any] = {"decimals": 0}
-        add("steps", "Steps", "How often the language model is asked.", "requests", **whole)
-        add("tool_calls", "Tool calls", "All tools together.", "calls", **whole)
-        note = "While one step of the plan is under way."
-        add("calls_per_task", "Calls per step", note, "calls", **whole)
-        add("minutes", "Time", "Waiting for your own answers is not counted.", "minutes")
-        note = "Questions and answers of the language model together."
-        add("tokens", "Tokens", note, "tokens", step=50_000, **whole)
-        note = "An estimate, for models whose prices are entered on their page."
-        add("cost", "Cost", note, prefix="$ ", step=0.5)
-        self.rules_first = QCheckBox("Let rules answer what they are certain of")
-        note = (
+        add(
+            "steps",
+            tr("Steps"),
+            tr("How often the language model is asked."),
+            tr("requests"),
+            **whole,
+        )
+        add("tool_calls", tr("Tool calls"), tr("All tools together."), tr("calls"), **whole)
+        note = tr("While one step of the plan is under way.")
+        add("calls_per_task", tr("Calls per step"), note, tr("calls"), **whole)
+        add(
+            "minutes", tr("Time"), tr("Waiting for your own answers is not counted."), tr("minutes")
+        )
+        note = tr("Questions and answers of the language model together.")
+        add("tokens", tr("Tokens"), note, tr("tokens"), step=50_000, **whole)
+        note = tr("An estimate, for models whose prices are entered on their page.")
+        add("cost", tr("Cost"), note, prefix="$ ", step=0.5)
+        self.rules_first = QCheckBox(tr("Let rules answer what they are certain of"))
+        note = tr(
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
             "sent. Otherwise the model is asked every question."
         )
-        form.add_row("Rules first", self.rules_first, note=note)
+        form.add_row(tr("Rules first"), self.rules_first, note=note)
         self.column.addLayout(form)
-        self.restore = push_button("Restore defaults", lambda: self.show_limits(LimitSettings()))
+        self.restore = push_button(
+            tr("Restore defaults"), lambda: self.show_limits(LimitSettings())
+        )
         self.column.addLayout(row(self.restore, 1))
         self.column.addStretch(1)
         self.show_limits(limits)
@@ -324,13 +341,13 @@ class AppearancePage(SettingsPage):
 
     def __init__(self, theme: str) -> None:
         super().__init__()
-        self.add_heading("How do the windows look?")
+        self.add_heading(tr("How do the windows look?"))
         form = Form()
-        schemes = (("system", "System"), ("dark", "Dark"), ("light", "Light"))
+        schemes = (("system", tr("System")), ("dark", tr("Dark")), ("light", tr("Light")))
         self.theme = Choice(schemes)
         self.theme.choose(theme)
-        note = "Also under View > Theme. Images are on black in every theme."
-        form.add_row("Theme", self.theme, note=note)
+        note = tr("Also under View > Theme. Images are on black in every theme.")
+        form.add_row(tr("Theme"), self.theme, note=note)
         self.column.addLayout(form)
         self.column.addStretch(1)
 
@@ -347,19 +364,19 @@ class PrivacyPage(SettingsPage):
         show_audit: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
-        self.add_heading("What leaves this computer?")
+        self.add_heading(tr("What leaves this computer?"))
         fields = settings.of(settings.kind)
-        title = dict(PROVIDERS)[settings.kind]
+        title = tr(dict(PROVIDERS)[settings.kind])
         self.where = self._text(f"{title}. {where_it_runs(settings.kind, fields)}")
-        self.add_section("Allowed since Sightline was started")
-        self.hosts = GrantList("No host: nothing is sent anywhere before you are asked.")
+        self.add_section(tr("Allowed since Sightline was started"))
+        self.hosts = GrantList(tr("No host: nothing is sent anywhere before you are asked."))
         self._add_hosts(consents)
         self.column.addWidget(self.hosts)
-        self.add_section("Sent to a host that you allowed")
+        self.add_section(tr("Sent to a host that you allowed"))
         self.sent = self._text(_list(_SENT))
-        self.add_section("Never sent")
+        self.add_section(tr("Never sent"))
         self.never = self._text(_list(_NEVER))
-        self.add_section("Key")
+        self.add_section(tr("Key"))
         self.key_note = wrapped_label("", "muted")
         self.column.addWidget(self.key_note)
         if show_audit is not None:
@@ -369,21 +386,23 @@ class PrivacyPage(SettingsPage):
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
-        self.add_section("On record")
-        about = "Tool calls, permissions, transmissions and exports. It contains no patient data."
-        self.audit_button = push_button("Audit log…", show_audit)
+        self.add_section(tr("On record"))
+        about = tr(
+            "Tool calls, permissions, transmissions and exports. It contains no patient data."
+        )
+        self.audit_button = push_button(tr("Audit log…"), show_audit)
         self.audit_button.setAutoDefault(False)
         self.column.addLayout(row((wrapped_label(about, "muted"), 1), self.audit_button))
 
     def _add_hosts(self, consents: Consents) -> None:
         texts, pictures = consents.hosts("text"), consents.hosts("pictures")
         for host in sorted({*texts, *pictures}):
-            allowed = (("text and results", host in texts), ("pictures", host in pictures))
-            what = " and ".join(name for name, on in allowed if on)
+            allowed = ((tr("text and results"), host in texts), (tr("pictures"), host in pictures))
+            what = tr(" and ").join(name for name, on in allowed if on)
             undo = partial(consents.withdraw, host)
-            button = self.hosts.add(host, ElidedLabel(host, "strong"), what, "Withdraw", undo)
-            button.setAccessibleName(f"Withdraw what {host} was allowed")
-            button.setToolTip("You are asked again before anything more is sent there")
+            button = self.hosts.add(host, ElidedLabel(host, "strong"), what, tr("Withdraw"), undo)
+            button.setAccessibleName(tr("Withdraw what {host} was allowed").format(host=host))
+            button.setToolTip(tr("You are asked again before anything more is sent there"))
 
     def _text(self, text: str) -> TextView:
         view = TextView()
@@ -394,20 +413,22 @@ class PrivacyPage(SettingsPage):
 
     def _find_key(self, name: str, keys: Secrets, tasks: DaemonTasks) -> None:
         if not name:
-            self.key_note.setText("The chosen model needs none.")
+            self.key_note.setText(tr("The chosen model needs none."))
             return
-        self.key_note.setText("Looking for a stored key…")
+        self.key_note.setText(tr("Looking for a stored key…"))
         say: Callable[[str], None] = self.key_note.setText
         tasks.run(
             lambda _cancel: keys.where(name),
             lambda where: say(
-                f"The key for {self._host} is in {where}. It is sent to no other host."
+                tr("The key for {host} is in {where}. It is sent to no other host.").format(
+                    host=self._host, where=where
+                )
                 if where
-                else f"No key for {self._host} is known."
+                else tr("No key for {host} is known.").format(host=self._host)
             ),
-            lambda _reason: say("The keyring could not be read."),
+            lambda _reason: say(tr("The keyring could not be read.")),
         )
 
 
 def _list(lines: tuple[str, ...]) -> str:
-    return "\n".join(f"•  {line}." for line in lines)
+    return "\n".join(f"•  {tr(line)}." for line in lines)

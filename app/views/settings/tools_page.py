@@ -26,37 +26,67 @@ from app.views.settings.fields import (
     wrapped_label,
 )
 from app.views.text_view import TextView
+from app.views.translation import tr, tr_n, translatable
 from app.views.widgets import ElidedLabel, push_button
 from app.views.wording import PackTexts
 
-_FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
+_FREE = (
+    ("allow", translatable("Runs freely")),
+    ("ask", translatable("Asks in the chat")),
+    ("deny", translatable("Is refused")),
+)
 _EFFECTS = (
-    ("read", "Reads", "Attributes and reports of the open study.", _FREE),
     (
-        "compute",
-        "Computes",
-        "Runs an imaging model; writes into the conversation's own folder.",
+        "read",
+        translatable("Reads"),
+        translatable("Attributes and reports of the open study."),
         _FREE,
     ),
-    ("write", "Writes", "Files outside the conversation's own folder.", _FREE[1:]),
-    ("send", "Sends", "Data to another machine.", _FREE[1:]),
-    ("execute", "Runs programs", "Anything else that acts on this computer.", _FREE[1:]),
+    (
+        "compute",
+        translatable("Computes"),
+        translatable("Runs an imaging model; writes into the conversation's own folder."),
+        _FREE,
+    ),
+    (
+        "write",
+        translatable("Writes"),
+        translatable("Files outside the conversation's own folder."),
+        _FREE[1:],
+    ),
+    ("send", translatable("Sends"), translatable("Data to another machine."), _FREE[1:]),
+    (
+        "execute",
+        translatable("Runs programs"),
+        translatable("Anything else that acts on this computer."),
+        _FREE[1:],
+    ),
 )
 _STRICT: tuple[tuple[Strict, str], ...] = (
-    ("", "By the rules below"),
-    ("ask", "Every call asks, whatever was allowed"),
-    ("deny", "What writes, sends or runs programs is refused"),
+    ("", translatable("By the rules below")),
+    ("ask", translatable("Every call asks, whatever was allowed")),
+    ("deny", translatable("What writes, sends or runs programs is refused")),
 )
 _DEVICES = (
-    ("auto", "The graphics card where there is one"),
-    ("cpu", "The processor"),
-    ("cuda", "The graphics card (CUDA)"),
-    ("mps", "The graphics unit (Apple)"),
+    ("auto", translatable("The graphics card where there is one")),
+    ("cpu", translatable("The processor")),
+    ("cuda", translatable("The graphics card (CUDA)")),
+    ("mps", translatable("The graphics unit (Apple)")),
 )
-_RULE_TEXTS = {"allow": "runs freely", "ask": "asks", "deny": "refused"}
-_EFFECT_TEXTS = {effect: title.lower() for effect, title, _hint, _rules in _EFFECTS}
+_RULE_TEXTS = {
+    "allow": translatable("runs freely"),
+    "ask": translatable("asks"),
+    "deny": translatable("refused"),
+}
+_EFFECT_TEXTS = {
+    "read": translatable("reads"),
+    "compute": translatable("computes"),
+    "write": translatable("writes"),
+    "send": translatable("sends"),
+    "execute": translatable("runs programs"),
+}
 _ORDER = ("allow", "ask", "deny")
-_STRICTER = (("ask", "Asks in the chat"), ("deny", "Is refused"))
+_STRICTER = (("ask", translatable("Asks in the chat")), ("deny", translatable("Is refused")))
 _ROW, _HEAD, _MOST_ROWS = 24, 42, 10
 _NAME = Qt.ItemDataRole.UserRole
 
@@ -82,24 +112,27 @@ class ToolsPage(SettingsPage):
         self._grants = grants
         self.rules: dict[str, Choice] = {}
         self.add_heading(
-            "What may tools do?",
-            "These rules are kept outside the language model: it can neither see nor change them.",
+            tr("What may tools do?"),
+            tr(
+                "These rules are kept outside the language model: it can neither see nor change "
+                "them."
+            ),
         )
         self._add_session()
         self._add_effects(policy.effects)
-        self.add_section("Each tool")
+        self.add_section(tr("Each tool"))
         self.tools = ToolRuleList(tools, dict(policy.tools), site)
         self.column.addWidget(self.tools)
         self._show_effect_rules()
-        self.add_section("What arguments may name")
+        self.add_section(tr("What arguments may name"))
         self.argument_rules = TextView()
         self.argument_rules.setProperty("tone", "muted")
         self.argument_rules.set_plain(_argument_rules_text(policy, site))
         self.column.addWidget(self.argument_rules)
-        self.add_section("Answers for a conversation")
+        self.add_section(tr("Answers for a conversation"))
         self.answers = AnswerList(grants, PackTexts(tools))
         self.column.addWidget(self.answers)
-        self.add_section("Their models")
+        self.add_section(tr("Their models"))
         self._add_models(settings, show_models)
         self.column.addStretch(1)
 
@@ -127,37 +160,37 @@ class ToolsPage(SettingsPage):
         self.strict = Choice(_STRICT)
         self.strict.choose(str(self._grants.strict))
         self.strict.currentIndexChanged.connect(self._apply_session_rule)
-        note = "Takes effect at once, until Sightline is closed."
-        form.add_row("This session", self.strict, note=note)
-        self.remember = QCheckBox("Offer an answer for the whole conversation")
+        note = tr("Takes effect at once, until Sightline is closed.")
+        form.add_row(tr("This session"), self.strict, note=note)
+        self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
-        form.add_row("Answers", self.remember)
+        form.add_row(tr("Answers"), self.remember)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:
-        self.add_section("By what a tool does")
+        self.add_section(tr("By what a tool does"))
         form = Form()
         for effect, title, hint, rules in _EFFECTS:
             choice = Choice(rules)
             choice.choose(chosen.get(effect, rules[0][0]))
             choice.currentIndexChanged.connect(lambda _index: self._show_effect_rules())
             self.rules[effect] = choice
-            form.add_row(title, choice, note=hint)
+            form.add_row(tr(title), choice, note=tr(hint))
         self.column.addLayout(form)
 
     def _add_models(self, settings: Settings, show_models: Callable[[], object] | None) -> None:
         form = Form()
         self.device = Choice(_DEVICES)
         self.device.choose(settings.device)
-        note = "A device that this computer does not have is not used."
-        form.add_row("They run on", self.device, note=note)
-        self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=" minutes")
+        note = tr("A device that this computer does not have is not used.")
+        form.add_row(tr("They run on"), self.device, note=note)
+        self.idle = Amount(*bounds(Settings, "idle_minutes"), suffix=tr(" minutes"))
         self.idle.setValue(settings.idle_minutes)
-        note = "How long an idle model stays loaded before its memory is freed."
-        form.add_row("In memory", self.idle, note=note)
+        note = tr("How long an idle model stays loaded before its memory is freed.")
+        form.add_row(tr("In memory"), self.idle, note=note)
         self.column.addLayout(form)
-        about = "The installed and loaded models, licences and limits; install, verify, remove."
-        self.models_button = push_button("Models…", show_models or self.close)
+        about = tr("The installed and loaded models, licences and limits; install, verify, remove.")
+        self.models_button = push_button(tr("Models…"), show_models or self.close)
         self.models_button.setAutoDefault(False)
         self.column.addLayout(row((wrapped_label(about, "muted"), 1), self.models_button))
         self.models_button.setVisible(show_models is not None)
@@ -174,9 +207,12 @@ class ToolsPage(SettingsPage):
 def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
     """Return all rules about arguments, one a line, and their source."""
     own = describe(policy)
-    lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
+    lines = [*ALWAYS, *(tr("From your settings file. {text}").format(text=text) for text in own)]
     for one in site:
-        lines += (f"By this computer's administrator. {text}" for text in describe(one.rules))
+        lines += (
+            tr("By this computer's administrator. {text}").format(text=text)
+            for text in describe(one.rules)
+        )
     return "\n".join(f"•  {line}." for line in lines)
 
 
@@ -203,7 +239,7 @@ class ToolRuleList(QWidget):
         )
         self.choice.setMinimumContentsLength(12)
         form = Form()
-        form.add_row("Rule for it", self.choice)
+        form.add_row(tr("Rule for it"), self.choice)
         column(self.list, form, parent=self)
         gone = sorted(name for name in self._chosen if name not in self._specs)
         for name in (*self._specs, *gone):
@@ -233,10 +269,10 @@ class ToolRuleList(QWidget):
 
     def _add(self, name: str) -> None:
         spec = self._specs.get(name)
-        effect = "not installed" if spec is None else _EFFECT_TEXTS.get(str(spec.approval), "acts")
+        effect = tr("not installed") if spec is None else tr(_EFFECT_TEXTS[str(spec.approval)])
         title = self._texts.title(name)
         if name == "*":
-            title, effect = "Every tool", "whatever it does"
+            title, effect = tr("Every tool"), tr("whatever it does")
         item = QTreeWidgetItem([title, effect, ""])
         item.setData(0, _NAME, name)
         item.setToolTip(0, one_line(name, 80))
@@ -247,8 +283,9 @@ class ToolRuleList(QWidget):
         base, source = self._base(name)
         own = self._chosen.get(name, "")
         stricter = bool(own) and _ORDER.index(own) > _ORDER.index(base)
-        rule, source = (own, "your rule") if stricter else (base, source)
-        item.setText(2, f"{_RULE_TEXTS[rule]} ({source})" if source else _RULE_TEXTS[rule])
+        rule, source = (own, tr("your rule")) if stricter else (base, source)
+        text = tr(_RULE_TEXTS[rule])
+        item.setText(2, f"{text} ({source})" if source else text)
         spoken = f"{item.text(0)}: {item.text(1)}, {item.text(2)}"
         item.setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken)
 
@@ -261,13 +298,13 @@ class ToolRuleList(QWidget):
             name = str(item.data(0, _NAME))
             base, source = self._base(name)
             rank = _ORDER.index(base)
-            because = f" ({source})" if source else ""
-            self.choice.addItem(f"None of its own: {_RULE_TEXTS[base]}{because}", "")
+            rule_text = tr(_RULE_TEXTS[base]) + (f" ({source})" if source else "")
+            self.choice.addItem(tr("None of its own: {rule}").format(rule=rule_text), "")
             for rule, text in _STRICTER:
                 if _ORDER.index(rule) > rank:
-                    self.choice.addItem(text, rule)
+                    self.choice.addItem(tr(text), rule)
             self.choice.choose(self._chosen.get(name, ""))
-            self.choice.setAccessibleName(f"Rule for {item.text(0)}")
+            self.choice.setAccessibleName(tr("Rule for {tool}").format(tool=item.text(0)))
         self.choice.setEnabled(self.choice.count() > 1)
         self.choice.blockSignals(False)
 
@@ -291,12 +328,12 @@ class ToolRuleList(QWidget):
         """Return the rule that holds without a rule of the tool's own, and its source."""
         spec = self._specs.get(name)
         if spec is None:
-            return "allow", "while it is not installed" if name != "*" else ""
+            return "allow", tr("while it is not installed") if name != "*" else ""
         standard = str(DEFAULTS.get(spec.approval, Rule.ASK))
         ranked = [
             (standard, ""),
-            (self._effects.get(str(spec.approval), standard), "as above"),
-            *((str(policy.rule(spec)), "this computer's policy") for policy in self._site),
+            (self._effects.get(str(spec.approval), standard), tr("as above")),
+            *((str(policy.rule(spec)), tr("this computer's policy")) for policy in self._site),
         ]
         return max(ranked, key=lambda item: _ORDER.index(item[0]))
 
@@ -307,8 +344,8 @@ class _ToolTree(QTreeWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("toolRules")
-        self.setAccessibleName("Tools and their rules")
-        self.setHeaderLabels(["Tool", "What it does", "Rule"])
+        self.setAccessibleName(tr("Tools and their rules"))
+        self.setHeaderLabels([tr("Tool"), tr("What it does"), tr("Rule")])
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
@@ -329,21 +366,24 @@ class AnswerList(GrantList):
     """A list of the tools allowed or refused in a conversation, each with a button to undo that."""
 
     def __init__(self, grants: Grants, texts: PackTexts) -> None:
-        super().__init__("None: you are asked about every such call.")
+        super().__init__(tr("None: you are asked about every such call."))
         self._texts = texts
         self._grants = grants
-        self.withdraw_button = push_button("Withdraw all", self._undo_all)
-        self.withdraw_button.setToolTip("Every call is asked about again")
+        self.withdraw_button = push_button(tr("Withdraw all"), self._undo_all)
+        self.withdraw_button.setToolTip(tr("Every call is asked about again"))
         self.column.addLayout(row(1, self.withdraw_button))
         given = Counter(item.tool for item in grants.active_grants())
         refused = Counter(item.tool for item in grants.active_refusals())
         for tool, count in sorted(given.items()):
-            calls = "one call" if count == 1 else f"{count} calls"
-            what = f"allowed: {calls}, exactly as asked"
-            self._add_tool("allowed", tool, what, "Withdraw", grants.withdraw)
+            what = tr_n(
+                "allowed: one call, exactly as asked",
+                "allowed: %n calls, exactly as asked",
+                count,
+            )
+            self._add_tool("allowed", tool, what, tr("Withdraw"), grants.withdraw)
         for tool, count in sorted(refused.items()):
-            where = "one conversation" if count == 1 else f"{count} conversations"
-            self._add_tool("refused", tool, f"refused in {where}", "Ask again", grants.ask_again)
+            what = tr_n("refused in one conversation", "refused in %n conversations", count)
+            self._add_tool("refused", tool, what, tr("Ask again"), grants.ask_again)
         self.update_none()
 
     def update_none(self) -> None:
@@ -358,7 +398,7 @@ class AnswerList(GrantList):
         name.setToolTip(shown)
         button = self.add((kind, tool), name, what, action, lambda: undo(tool=tool))
         button.setAccessibleName(f"{action}: {shown} ({what})")
-        button.setToolTip("Asked about again from the next call on")
+        button.setToolTip(tr("Asked about again from the next call on"))
 
     def _undo_all(self) -> None:
         self._grants.withdraw()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget, QWidgetAction
 
 from app.views.layouts import column
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr, translatable
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
@@ -20,20 +21,20 @@ from app.workspace.layout import LARGEST, Layout
 
 _CELL = 26  # px
 LAYOUT_KEYS = {
-    "1x1": ("One viewport", "Ctrl+Alt+1"),
-    "1x2": ("Two side by side", "Ctrl+Alt+2"),
-    "1x3": ("Three side by side", "Ctrl+Alt+3"),
-    "2x2": ("Two by two", "Ctrl+Alt+4"),
-    "1+2": ("One large, two small", "Ctrl+Alt+5"),
-    "1+3": ("One large, three small", "Ctrl+Alt+6"),
+    "1x1": (translatable("One viewport"), "Ctrl+Alt+1"),
+    "1x2": (translatable("Two side by side"), "Ctrl+Alt+2"),
+    "1x3": (translatable("Three side by side"), "Ctrl+Alt+3"),
+    "2x2": (translatable("Two by two"), "Ctrl+Alt+4"),
+    "1+2": (translatable("One large, two small"), "Ctrl+Alt+5"),
+    "1+3": (translatable("One large, three small"), "Ctrl+Alt+6"),
 }
 """Layouts with a name and a key; the grid picker has the others."""
 
 LINKS = {
-    "scroll": ("Link scrolling", "Ctrl+Alt+S"),
-    "window": ("Link window", "Ctrl+Alt+W"),
-    "view": ("Link zoom and pan", "Ctrl+Alt+Z"),
-    "lines": ("Reference lines", "Ctrl+Alt+R"),
+    "scroll": (translatable("Link scrolling"), "Ctrl+Alt+S"),
+    "window": (translatable("Link window"), "Ctrl+Alt+W"),
+    "view": (translatable("Link zoom and pan"), "Ctrl+Alt+Z"),
+    "lines": (translatable("Reference lines"), "Ctrl+Alt+R"),
 }
 
 MakeAction = Callable[..., QAction]
@@ -49,7 +50,7 @@ class GridPicker(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFixedSize(QSize(LARGEST * _CELL, LARGEST * _CELL))
-        self.setAccessibleName("Rows and columns of viewports")
+        self.setAccessibleName(tr("Rows and columns of viewports"))
         self.rows = self.columns = 1
 
     def cell_center(self, row: int, column: int) -> QPointF:
@@ -64,7 +65,9 @@ class GridPicker(QWidget):
     def _mark(self, rows: int, columns: int) -> None:
         self.rows = min(max(rows, 1), LARGEST)
         self.columns = min(max(columns, 1), LARGEST)
-        self.setAccessibleDescription(f"{self.rows} rows, {self.columns} columns")
+        self.setAccessibleDescription(
+            tr("{rows} rows, {columns} columns").format(rows=self.rows, columns=self.columns)
+        )
         self.setToolTip(f"{self.rows} x {self.columns}")
         self.update()
 
@@ -114,7 +117,7 @@ class LayoutMenu(QMenu):
         make_action: MakeAction,
         parent: QWidget,
     ) -> None:
-        super().__init__("Layout", parent)
+        super().__init__(tr("Layout"), parent)
         self._layout = layout
         self._hanging = hanging
         self.picker = GridPicker()
@@ -122,7 +125,7 @@ class LayoutMenu(QMenu):
         self.picker.chosen.connect(lambda _name: self._close_menus())
         holder = QWidget()
         column(
-            label("Rows and columns", "caption"),
+            label(tr("Rows and columns"), "caption"),
             self.picker,
             margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.s),
             spacing=SPACE.xs,
@@ -134,32 +137,41 @@ class LayoutMenu(QMenu):
         self.addSeparator()
         self.choices: dict[str, QAction] = {}
         for name, (text, key) in LAYOUT_KEYS.items():
-            action = make_action(text, partial(area.show_layout, name), key, checkable=True)
+            action = make_action(tr(text), partial(area.show_layout, name), key, checkable=True)
             action.triggered.connect(self.refresh)
             self.choices[name] = action
             self.addAction(action)
         self.addSeparator()
         self.maximise = make_action(
-            "Maximise viewport",
+            tr("Maximise viewport"),
             lambda: layout.maximise(not layout.maximised),
             "X",
             "maximize-2",
             checkable=True,
         )
         self.maximise.triggered.connect(self.refresh)
-        self.close_one = make_action("Close viewport", lambda: layout.close(layout.active))
-        self.next = make_action("Next viewport", lambda: layout.step(1), "F6")
-        self.previous = make_action("Previous viewport", lambda: layout.step(-1), "Shift+F6")
-        self.addActions([self.maximise, self.close_one, self.next, self.previous])
+        self.close_one = make_action(tr("Close viewport"), lambda: layout.close(layout.active))
+        self.next = make_action(tr("Next viewport"), lambda: layout.step(1), "F6")
+        self.previous = make_action(tr("Previous viewport"), lambda: layout.step(-1), "Shift+F6")
+        self.second = make_action(
+            tr("Second window"),
+            lambda: layout.open_second() if layout.second is None else layout.close_second(),
+            "Ctrl+Alt+N",
+            "monitor",
+            checkable=True,
+        )
+        self.second.triggered.connect(self.refresh)
+        self.addActions([self.maximise, self.close_one, self.next, self.previous, self.second])
         self.addSeparator()
-        self.protocols = self.addMenu("Hanging protocols")
+        self.protocols = self.addMenu(tr("Hanging protocols"))
         self.protocols.aboutToShow.connect(self._list_protocols)
-        self.arrange = make_action("Arrange by protocol", hanging.arrange, "Ctrl+Alt+A")
-        self.keep = make_action("Keep this layout for studies like this", hanging.keep)
-        self.manage = make_action("Manage hanging protocols…", hanging.manage)
-        self.folder = make_action("Folder of my hanging protocols…", hanging.open_folder)
+        self.arrange = make_action(tr("Arrange by protocol"), hanging.arrange, "Ctrl+Alt+A")
+        self.keep = make_action(tr("Keep this layout for studies like this"), hanging.keep)
+        self.manage = make_action(tr("Manage hanging protocols…"), hanging.manage)
+        self.folder = make_action(tr("Folder of my hanging protocols…"), hanging.open_folder)
         self._list_protocols()
         layout.changed.connect(self.refresh)
+        layout.active_changed.connect(self.refresh)
         self.refresh()
 
     def _list_protocols(self) -> None:
@@ -169,7 +181,7 @@ class LayoutMenu(QMenu):
             name = one_line(one.protocol.title).replace("&", "&&")
             self.protocols.addAction(name, partial(self._hanging.hang, one))
         if self.protocols.isEmpty():
-            self.protocols.addAction("None for this study").setEnabled(False)
+            self.protocols.addAction(tr("None for this study")).setEnabled(False)
         self.protocols.addSeparator()
         self.protocols.addActions([self.arrange, self.keep, self.manage, self.folder])
 
@@ -180,9 +192,13 @@ class LayoutMenu(QMenu):
         """Check the layout that is shown, and enable what needs several viewports."""
         for name, action in self.choices.items():
             action.setChecked(name == self._layout.name)
-        several = len(self._layout.viewports) > 1
-        for action in (self.maximise, self.close_one, self.next, self.previous):
-            action.setEnabled(several)
+        second = self._layout.second is not None
+        several = len(self._layout.screen.viewports) > 1
+        self.maximise.setEnabled(several)
+        self.close_one.setEnabled(several or self._layout.screen is self._layout.second)
+        for action in (self.next, self.previous):
+            action.setEnabled(several or second)
+        self.second.setChecked(second)
         self.maximise.setChecked(self._layout.maximised)
 
 
@@ -196,17 +212,17 @@ class LinkMenu(QMenu):
         make_action: MakeAction,
         parent: QWidget,
     ) -> None:
-        super().__init__("Link", parent)
+        super().__init__(tr("Link"), parent)
         self._links = links
         self._layout = layout
         self.choices: dict[str, QAction] = {}
         for name, (text, key) in LINKS.items():
-            action = make_action(text, partial(self._toggle, name), key, checkable=True)
+            action = make_action(tr(text), partial(self._toggle, name), key, checkable=True)
             self.choices[name] = action
             self.addAction(action)
         self.addSeparator()
         self.member = make_action(
-            "Link the active viewport", self._toggle_member, "Ctrl+Alt+L", checkable=True
+            tr("Link the active viewport"), self._toggle_member, "Ctrl+Alt+L", checkable=True
         )
         self.addAction(self.member)
         self._button: QToolButton | None = None

@@ -20,6 +20,7 @@ from app.imaging.space.planes import (
 )
 from app.imaging.types import Instance
 from app.views.canvas.canvas import Canvas
+from app.views.translation import tr, translatable
 from app.views.viewports.reference_lines import PlaneMarks, common_line
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame
@@ -30,8 +31,8 @@ _NEAR = 5.0  # mm from a slice of unknown thickness
 PARALLEL = 0.9
 """Cosine between the normals of two planes from which their slices are scrolled together."""
 
-BY_POSITION = "Linked by position"
-BY_NUMBER = "Linked by image number: no common position"
+BY_POSITION = translatable("Linked by position")
+BY_NUMBER = translatable("Linked by image number: no common position")
 
 
 class ViewportLinks(QObject):
@@ -138,7 +139,7 @@ class ViewportLinks(QObject):
             near = [one for one in others if plane is not None and _same_space(one, frame)]
             parallel = any(plane is not None and _are_parallel(plane, one) for one in near)
             text = BY_POSITION if parallel else BY_NUMBER if len(near) < len(others) else ""
-            frame.canvas.set_link_text(text)
+            frame.canvas.set_link_text(tr(text))
             linked = frame.viewport not in self.left_out
             frame.bar.show_state(linked=linked, maximised=layout.maximised)
 
@@ -173,6 +174,8 @@ class ViewportLinks(QObject):
         if instance is None:
             return
         for other in self._others(frame):
+            if other.canvas.scroller.playing:
+                continue  # it goes on by itself
             if plane is not None and _same_space(frame, other):
                 if _are_parallel(plane, other):
                     point = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)

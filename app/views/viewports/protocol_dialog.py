@@ -24,15 +24,16 @@ from PySide6.QtWidgets import (
 
 from app.views.layouts import column, row
 from app.views.theme import SPACE
+from app.views.translation import tr, translatable
 from app.views.widgets import confirm, label, plain_tip, push_button
 from app.views.wording import one_line
 from app.workspace.hanging import Protocol, Protocols, write_protocol
 from app.workspace.layout import LAYOUTS, Slot
 
-_OWN_SLOTS = "as it is"  # the layout of a protocol whose viewports were split by hand
+_OWN_SLOTS = translatable("as it is")  # the layout of a protocol whose viewports were split by hand
 _MODALITY = re.compile(r"[A-Z][A-Z0-9]{1,15}")
 _LIST_WIDTH = 230
-_SIDES = (("", "Any"), ("R", "Right"), ("L", "Left"))
+_SIDES = (("", translatable("Any")), ("R", translatable("Right")), ("L", translatable("Left")))
 
 
 class ProtocolDialog(QDialog):
@@ -47,7 +48,7 @@ class ProtocolDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Hanging protocols")
+        self.setWindowTitle(tr("Hanging protocols"))
         self._protocols = protocols
         self._changed = changed
         self._shown: Protocol | None = None
@@ -58,23 +59,23 @@ class ProtocolDialog(QDialog):
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName("Hanging protocols; those that are ticked are used")
+        self.list.setAccessibleName(tr("Hanging protocols; those that are ticked are used"))
         self.list.currentRowChanged.connect(lambda _row: self._show_chosen())
         self.list.itemChanged.connect(self._ticked)
         self.about = label("", "muted", wrap=True)
-        self.copy = push_button("Duplicate to edit", self._duplicate)
-        self.delete = push_button("Delete…", self._ask_delete)
-        self.save = push_button("Save", self._save, primary=True)
-        close = push_button("Close", self.accept)
+        self.copy = push_button(tr("Duplicate to edit"), self._duplicate)
+        self.delete = push_button(tr("Delete…"), self._ask_delete)
+        self.save = push_button(tr("Save"), self._save, primary=True)
+        close = push_button(tr("Close"), self.accept)
         self.note = label("", "warning", wrap=True)
         for button in (self.copy, self.delete, self.save, close):
             button.setAutoDefault(False)
         form = QWidget()
         column(
             self.about,
-            label("For which studies", "section"),
+            label(tr("For which studies"), "section"),
             self._match_fields(),
-            label("What the viewports show", "section"),
+            label(tr("What the viewports show"), "section"),
             self._viewport_fields(),
             1,
             spacing=SPACE.m,
@@ -102,18 +103,18 @@ class ProtocolDialog(QDialog):
     def _match_fields(self) -> QGridLayout:
         self.title = QLineEdit()
         self.modality = QLineEdit()
-        self.modality.setPlaceholderText("any, or such as CT, MR")
+        self.modality.setPlaceholderText(tr("any, or such as CT, MR"))
         self.words = QLineEdit()
-        self.words.setPlaceholderText("any, or such as chest, thorax")
+        self.words.setPlaceholderText(tr("any, or such as chest, thorax"))
         self.series = QSpinBox()
         self.series.setRange(0, 1000)
         self.series.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.prior = QCheckBox("An earlier study of the patient is open")
+        self.prior = QCheckBox(tr("An earlier study of the patient is open"))
         return self._grid(
-            ("title", "Title", self.title),
-            ("modality", "Modality", self.modality),
-            ("words", "Body part or words", self.words),
-            ("series", "Least series", self.series),
+            ("title", tr("Title"), self.title),
+            ("modality", tr("Modality"), self.modality),
+            ("words", tr("Body part or words"), self.words),
+            ("series", tr("Least series"), self.series),
             ("prior", "", self.prior),
         )
 
@@ -129,30 +130,30 @@ class ProtocolDialog(QDialog):
         self.without = QLineEdit()
         self.description = QLineEdit()
         self.view = QLineEdit()
-        self.view.setPlaceholderText("any, or such as PA, LATERAL, CC")
+        self.view.setPlaceholderText(tr("any, or such as PA, LATERAL, CC"))
         self.side = QComboBox()
         for value, text in _SIDES:
-            self.side.addItem(text, value)
+            self.side.addItem(tr(text), value)
         self.center, self.width_ = QLineEdit(), QLineEdit()
-        self.center.setAccessibleName("Centre of the window")
-        self.center.setPlaceholderText("centre: the image's own")
-        self.width_.setPlaceholderText("width")
-        self.width_.setAccessibleName("Width of the window")
-        self.facing = QCheckBox("Flip a mammogram to face the middle")
-        self.optional = QCheckBox("May stay empty")
+        self.center.setAccessibleName(tr("Centre of the window"))
+        self.center.setPlaceholderText(tr("centre: the image's own"))
+        self.width_.setPlaceholderText(tr("width"))
+        self.width_.setAccessibleName(tr("Width of the window"))
+        self.facing = QCheckBox(tr("Flip a mammogram to face the middle"))
+        self.optional = QCheckBox(tr("May stay empty"))
         windows = QWidget()
         row((self.center, 1), (self.width_, 1), parent=windows)
         return self._grid(
-            ("layout", "Layout", self.layout_name),
-            ("viewport", "Viewport", self.viewport),
-            ("source", "Shows", self.source),
-            ("rule_modality", "Modality", self.rule_modality),
-            ("rule_words", "One of the words", self.rule_words),
-            ("without", "None of the words", self.without),
-            ("description", "Series description", self.description),
-            ("view", "View", self.view),
-            ("side", "Side", self.side),
-            ("window", "Window", windows),
+            ("layout", tr("Layout"), self.layout_name),
+            ("viewport", tr("Viewport"), self.viewport),
+            ("source", tr("Shows"), self.source),
+            ("rule_modality", tr("Modality"), self.rule_modality),
+            ("rule_words", tr("One of the words"), self.rule_words),
+            ("without", tr("None of the words"), self.without),
+            ("description", tr("Series description"), self.description),
+            ("view", tr("View"), self.view),
+            ("side", tr("Side"), self.side),
+            ("window", tr("Window"), windows),
             ("facing", "", self.facing),
             ("optional", "", self.optional),
         )
@@ -186,8 +187,8 @@ class ProtocolDialog(QDialog):
             for one in self._protocols.listed:
                 item = QListWidgetItem(one_line(one.title))
                 off_only = one.own and not one.enabled and self._protocols.is_shipped(one.name)
-                kind = "Your own" if one.own and not off_only else "Shipped"
-                item.setToolTip(plain_tip(f"{one.title}\n{kind}, file {one.name}.toml"))
+                kind = tr("Your own") if one.own and not off_only else tr("Shipped")
+                item.setToolTip(plain_tip(f"{one.title}\n{kind}: {one.name}.toml"))
                 item.setData(Qt.ItemDataRole.UserRole, one.name)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
                 on = Qt.CheckState.Checked if one.enabled else Qt.CheckState.Unchecked
@@ -215,7 +216,7 @@ class ProtocolDialog(QDialog):
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             self._fill(name)
-            self.note.setText(f"It cannot be saved: {reason}.")
+            self.note.setText(tr("It cannot be saved: {reason}.").format(reason=reason))
             return False
         self._fill(name)
         self.note.setText("")
@@ -226,7 +227,7 @@ class ProtocolDialog(QDialog):
         shown = self._chosen()
         if shown is None:
             return
-        title = f"{shown.title} (my own)"[:100]
+        title = tr("{title} (my own)").format(title=shown.title)[:100]
         name = self._protocols.free_name(shown.title)
         self._do(lambda: self._protocols.save(name, _text(replace(shown, title=title))), name)
 
@@ -234,9 +235,9 @@ class ProtocolDialog(QDialog):
         shown = self._chosen()
         if shown is not None and shown.own:
             back = self._protocols.is_shipped(shown.name)
-            more = "The shipped one is used again." if back else "This cannot be undone."
-            text = f"Delete “{one_line(shown.title)}”?"
-            confirm(self, "Delete", text, more, "Delete", lambda: self._delete(shown))
+            more = tr("The shipped one is used again.") if back else tr("This cannot be undone.")
+            text = tr("Delete “{title}”?").format(title=one_line(shown.title))
+            confirm(self, tr("Delete"), text, more, tr("Delete"), lambda: self._delete(shown))
 
     def _delete(self, protocol: Protocol) -> None:
         self._do(lambda: self._protocols.delete(protocol.name), "")
@@ -254,9 +255,9 @@ class ProtocolDialog(QDialog):
         if shown is None:
             return
         self.about.setText(
-            "Your own; it goes before those that are shipped."
+            tr("Your own; it goes before those that are shipped.")
             if shown.own
-            else "Shipped with Sightline. Duplicate it to have one that you can edit."
+            else tr("Shipped with Sightline. Duplicate it to have one that you can edit.")
         )
         match = shown.match
         self.title.setText(shown.title)
@@ -273,8 +274,8 @@ class ProtocolDialog(QDialog):
     def _fill_layouts(self) -> None:
         name = next((name for name, known in LAYOUTS.items() if known == self._slots), "")
         self.layout_name.clear()
-        self.layout_name.addItems([*LAYOUTS, *(() if name else (_OWN_SLOTS,))])
-        self.layout_name.setCurrentText(name or _OWN_SLOTS)
+        self.layout_name.addItems([*LAYOUTS, *(() if name else (tr(_OWN_SLOTS),))])
+        self.layout_name.setCurrentText(name or tr(_OWN_SLOTS))
 
     def _fill_viewports(self) -> None:
         self.viewport.clear()
@@ -303,11 +304,11 @@ class ProtocolDialog(QDialog):
         """Show the rule of the chosen viewport in the fields."""
         rule = self._rules[self._at]
         self.source.clear()
-        self.source.addItem("A series of the study", "")
-        self.source.addItem("A series of the earlier study", "prior")
-        self.source.addItem("Nothing", "empty")
+        self.source.addItem(tr("A series of the study"), "")
+        self.source.addItem(tr("A series of the earlier study"), "prior")
+        self.source.addItem(tr("Nothing"), "empty")
         for number in range(1, self._at + 1):
-            self.source.addItem(f"The series of viewport {number}", number)
+            self.source.addItem(tr("The series of viewport {number}").format(number=number), number)
         kind = rule.get("as") or ("empty" if rule.get("empty") else "")
         kind = kind or ("prior" if rule.get("prior") else "")
         self.source.setCurrentIndex(max(0, self.source.findData(kind)))
@@ -371,7 +372,7 @@ class ProtocolDialog(QDialog):
         wrong: dict[str, str] = {}
         title = self.title.text().strip()
         if not 0 < len(title) <= 100:
-            wrong["title"] = "A title has 1 to 100 characters."
+            wrong["title"] = tr("A title has 1 to 100 characters.")
         modality, problem = _modalities(self.modality.text())
         if problem:
             wrong["modality"] = problem
@@ -389,14 +390,14 @@ class ProtocolDialog(QDialog):
         text = write_protocol(title, self._slots, match, self._rules)
         text = text if shown.enabled else f"enabled = false\n{text}"
         if self._do(lambda: self._protocols.save(shown.name, text), shown.name):
-            self.note.setText("Saved. It holds for the next study that is opened.")
+            self.note.setText(tr("Saved. It holds for the next study that is opened."))
 
     def _show_errors(self, wrong: dict[str, str]) -> None:
         """Show what is wrong with each field next to it."""
         for key, error in self.errors.items():
             error.setText(wrong.get(key, ""))
             error.setVisible(key in wrong)
-        self.note.setText("Some fields cannot be saved as they are." if wrong else "")
+        self.note.setText(tr("Some fields cannot be saved as they are.") if wrong else "")
 
 
 def _text(protocol: Protocol) -> str:
@@ -419,7 +420,8 @@ def _modalities(text: str) -> tuple[list[str], str]:
     """Return the modalities of a list with commas, and what is wrong with it, or ""."""
     found = [word.upper() for word in _words(text)]
     wrong = next((one for one in found if not _MODALITY.fullmatch(one)), "")
-    return found, f"“{wrong}” is not a modality such as CT, MR or DX." if wrong else ""
+    text = tr("“{word}” is not a modality such as CT, MR or DX.").format(word=wrong)
+    return found, text if wrong else ""
 
 
 def _window(center: str, width: str) -> tuple[list[float], str]:
@@ -429,9 +431,9 @@ def _window(center: str, width: str) -> tuple[list[float], str]:
     try:
         numbers = [float(center), float(width)]
     except ValueError:
-        return [], "Enter both centre and width as numbers, such as 40 and 400, or neither."
+        return [], tr("Enter both centre and width as numbers, such as 40 and 400, or neither.")
     if not (abs(numbers[0]) <= 1e9 and 0 < numbers[1] <= 1e9):
-        return [], "The width must be above 0, and both numbers below a billion."
+        return [], tr("The width must be above 0, and both numbers below a billion.")
     return numbers, ""
 
 

@@ -15,6 +15,7 @@ from app.errors import FileProblem
 from app.imaging.types import Content, Study
 from app.views.background import Background
 from app.views.notices import Notices
+from app.views.translation import tr
 from app.views.viewports.protocol_dialog import ProtocolDialog
 from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
 from app.workspace.layout import Slot
@@ -80,8 +81,8 @@ class StudyHanging(QObject):
         study = self._current()
         open_keys = {key_of(one) for one in self._workspace.studies.all}
         self._arranged &= open_keys
-        layout = self._workspace.layout
-        own = len(layout.viewports) > 1 and layout.slots != self._hung  # the user's layout
+        screen = self._workspace.layout.screen
+        own = len(screen.viewports) > 1 and screen.slots != self._hung  # the user's layout
         if own or study is None or not self._may_arrange() or key_of(study) in self._arranged:
             return
         self._arrange(asked=False)
@@ -95,20 +96,22 @@ class StudyHanging(QObject):
             self._arranged.add(key_of(study))
             self.hang(found)
         elif asked:
-            tip = "Arrange the viewports, then choose “Keep this layout for studies like this”."
-            self._notices.show_notice("info", "No hanging protocol is for this study", tip)
+            tip = tr("Arrange the viewports, then choose “Keep this layout for studies like this”.")
+            self._notices.show_notice("info", tr("No hanging protocol is for this study"), tip)
 
     def hang(self, arrangement: Arrangement) -> None:
         """Show an arrangement, and say which protocol it is of and why."""
         self._workspace.hang(arrangement)
         self._hung = self._workspace.layout.slots
-        own = "Your own layout" if arrangement.protocol.own else "Hanging protocol"
+        own = tr("Your own layout") if arrangement.protocol.own else tr("Hanging protocol")
         why = f" ({arrangement.why})" if arrangement.why else ""
         self._notices.show_notice(
             "info",
             arrangement.protocol.title,
-            f"{own}{why}. {self.undo_key() or 'Undo'} shows the study as before.",
-            action=("Undo", partial(self._undo, self._workspace.commands.undo_label)),
+            tr("{own}{why}. {key} shows the study as before.").format(
+                own=own, why=why, key=self.undo_key() or tr("Undo")
+            ),
+            action=(tr("Undo"), partial(self._undo, self._workspace.commands.undo_label)),
         )
 
     def _undo(self, label: str) -> None:
@@ -145,7 +148,7 @@ class StudyHanging(QObject):
             return
         modality = _modality_of(study)
         part = self._body_part()
-        title = " ".join(one for one in (modality, part.lower()) if one) or "Studies"
+        title = " ".join(one for one in (modality, part.lower()) if one) or tr("Studies")
         rules = self._rules(study)
         match: dict[str, Any] = {"modality": [modality] if modality else []}
         match["words"] = [part.lower()] if part else []
@@ -157,14 +160,16 @@ class StudyHanging(QObject):
         except (OSError, ValueError) as error:
             self._notices.show_error(
                 FileProblem(
-                    f"the layout cannot be kept: {error}",
+                    tr("the layout cannot be kept: {error}").format(error=error),
                     subject=str(self.protocols.folder or ""),
                     remedy="Make room on the disk, or ask for the right to write there",
                 )
             )
             return
         self._notices.show_notice(
-            "info", f"{title}: studies like this open in this layout from now on", str(file)
+            "info",
+            tr("{title}: studies like this open in this layout from now on").format(title=title),
+            str(file),
         )
 
     def _body_part(self) -> str:
@@ -176,7 +181,7 @@ class StudyHanging(QObject):
         """Return what each viewport shows, in the words of a protocol."""
         rules: list[dict[str, Any]] = []
         seen: list[object] = []
-        for viewport in self._workspace.layout.viewports:
+        for viewport in self._workspace.layout.screen.viewports:
             rule, series = self._rule(study, viewport)
             if series is not None and series in seen:
                 rule = {"as": seen.index(series) + 1} | {
@@ -227,8 +232,10 @@ class StudyHanging(QObject):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = f"the folder cannot be opened: {error.strerror or error}"
-            remedy = "Ask for the right to write into the settings folder"
+            reason = tr("the folder cannot be opened: {strerror}").format(
+                strerror=error.strerror or error
+            )
+            remedy = tr("Ask for the right to write into the settings folder")
             self._notices.show_error(FileProblem(reason, subject=str(folder), remedy=remedy))
             return
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

@@ -1,8 +1,8 @@
-"""The middle of the window: the viewports in their layout."""
+"""The middle of the main window, and of the second one: the viewports in their layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, Signal
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
+from app.views.canvas.pane import PaneArea
 from app.views.documents.document_pages import DRAWN
 from app.views.theme import DARK
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
@@ -19,7 +20,7 @@ from app.views.viewports.viewport_frame import (
     ViewportFrame,
     ViewportServices,
 )
-from app.workspace.layout import LARGEST, LAYOUTS, Edge, Slot
+from app.workspace.layout import LARGEST, LAYOUTS, Edge, Layout, Screen, Slot
 from app.workspace.viewport import Viewport
 
 GAP = 3
@@ -30,8 +31,75 @@ LEAST = 120
 """Least width and height of a viewport in px."""
 
 
-class ViewportArea(QWidget):
-    """Shows the viewports of the workspace's layout, each in its slot.
+class ScreenArea(QWidget):
+    """Places the viewports of one window, each in its slot.
+
+    Args:
+        frames: The frames of all viewports, of which it places those of `screen`.
+    """
+
+    def __init__(
+        self, layout: Layout, screen: Screen, frames: Mapping[Viewport, ViewportFrame]
+    ) -> None:
+        super().__init__()
+        self._layout = layout
+        self._shown = screen
+        self._frames = frames
+
+    def place(self) -> None:
+        """Take the frames of the screen's viewports and place them; hide those not to be seen."""
+        visible = self._shown.visible
+        for viewport in self._shown.viewports:
+            frame = self._frames[viewport]
+            if frame.parentWidget() is not self:
+                frame.setParent(self)
+            frame.setVisible(viewport in visible)
+        self.updateGeometry()
+        self._place()
+
+    def _place(self) -> None:
+        screen = self._shown
+        if len(screen.visible) == 1:
+            margin = GAP if len(self._layout.viewports) > 1 else 0
+            whole = self.rect().adjusted(margin, margin, -margin, -margin)
+            self._frames[screen.visible[0]].setGeometry(whole)
+        else:
+            for viewport, slot in zip(screen.viewports, screen.slots, strict=True):
+                self._frames[viewport].setGeometry(self.rect_of(slot))
+        self.update()
+
+    def rect_of(self, slot: Slot) -> QRect:
+        """Return the px of a slot, without the gap around it."""
+        width, height = self.width() - GAP, self.height() - GAP
+        left, top = round(slot.x * width) + GAP, round(slot.y * height) + GAP
+        right, bottom = round(slot.right * width), round(slot.bottom * height)
+        return QRect(QPoint(left, top), QSize(max(1, right - left), max(1, bottom - top)))
+
+    def minimumSizeHint(self) -> QSize:
+        screen = self._shown
+        if len(screen.viewports) == 1:
+            return self._frames[screen.viewports[0]].minimumSizeHint()
+        width = max(LEAST / max(slot.width, 1 / LARGEST) for slot in screen.slots)
+        height = max(LEAST / max(slot.height, 1 / LARGEST) for slot in screen.slots)
+        return QSize(round(width), round(height))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(DARK.window))
+        active = self._layout.active
+        if len(self._layout.viewports) > 1 and active in self._shown.viewports:
+            frame = self._frames[active].geometry()
+            around = frame.adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
+            painter.fillRect(around, QColor(DARK.accent))
+        painter.end()
+
+
+class ViewportArea(ScreenArea):
+    """The viewports of the main window, and the frames of those in the second window.
 
     The signals tell of the active viewport only, and are also emitted when another one is
     activated.
@@ -54,12 +122,16 @@ class ViewportArea(QWidget):
         services: ViewportServices,
         first_of: Callable[[str], Instance | None] = lambda _key: None,
     ) -> None:
-        super().__init__()
+        layout = services.workspace.layout
+        self._every: dict[Viewport, ViewportFrame] = {}
+        super().__init__(layout, layout.main, self._every)
         self._services = services
-        self._layout = services.workspace.layout
         self.first_of = first_of
         self.detail = Detail.ALL
-        self._frames: dict[Viewport, ViewportFrame] = {}
+        self._areas: list[ScreenArea] = [self]
+        self.panes = PaneArea(services.workspace.panes, services.background)
+        self.panes.setParent(self)
+        services.workspace.panes.changed.connect(self._show_pictures)
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
         application = QApplication.instance()
@@ -71,7 +143,7 @@ class ViewportArea(QWidget):
 
     @property
     def frames(self) -> tuple[ViewportFrame, ...]:
-        """The frames of all viewports of the layout, in its order."""
+        """The frames of all viewports, those of the main window first."""
         return tuple(self._frames[one] for one in self._layout.viewports)
 
     @property
@@ -83,16 +155,16 @@ class ViewportArea(QWidget):
         """Return the frame that shows a viewport."""
         return self._frames[viewport]
 
-    def frame_at(self, place: QPoint) -> ViewportFrame:
-        """Return the frame at a place on the screen (px); the active one where there is none."""
-        at = self.mapFromGlobal(place)
-        shown = (one for one in self.frames if one.isVisible() and one.geometry().contains(at))
-        return next(shown, self.active)
+    def frame_at(self, place: QPoint, window: QWidget) -> ViewportFrame:
+        """Return a window's frame at a place on the screen (px); the active one where is none."""
+        shown = (one for one in self.frames if one.isVisible() and one.window() is window)
+        under = (one for one in shown if one.rect().contains(one.mapFromGlobal(place)))
+        return next(under, self.active)
 
     @property
     def busy(self) -> bool:
         """Whether any viewport is still unfinished."""
-        return any(frame.busy for frame in self.frames)
+        return self.panes.busy or any(frame.busy for frame in self.frames)
 
     def close_models(self) -> None:
         """Stop what runs in the background for the viewports."""
@@ -100,11 +172,11 @@ class ViewportArea(QWidget):
             frame.close_models()
 
     def _new_frame(self, viewport: Viewport) -> ViewportFrame:
-        if self._frames:  # the loader knows the first one
+        if self._every:  # the loader knows the first one
             self._services.loader.load_frames_of(viewport)
         frame = ViewportFrame(viewport, self._services)
         frame.setParent(self)
-        self._frames[viewport] = frame
+        self._every[viewport] = frame
         canvas = frame.canvas
         canvas.activated.connect(partial(self._layout.activate, viewport))
         canvas.maximise_wanted.connect(partial(self._maximise, viewport))
@@ -134,6 +206,23 @@ class ViewportArea(QWidget):
         self._layout.activate(viewport)
         self._layout.maximise(not self._layout.maximised)
 
+    # Windows
+
+    def add_area(self, screen: Screen) -> ScreenArea:
+        """Return a new widget that shows a second window's viewports."""
+        area = ScreenArea(self._layout, screen, self._every)
+        self._areas.append(area)
+        self._arrange()
+        return area
+
+    def remove_area(self, area: ScreenArea) -> None:
+        """Take the frames out of a second window's widget before it is deleted."""
+        self._areas.remove(area)
+        for frame in self._every.values():
+            if frame.parentWidget() is area:
+                frame.hide()
+                frame.setParent(self)
+
     # Layout
 
     def show_layout(self, name: str) -> None:
@@ -144,65 +233,41 @@ class ViewportArea(QWidget):
         """Place the frames of the layout, make those that are new, and hide the others."""
         layout = self._layout
         for viewport in layout.viewports:
-            if viewport not in self._frames:
+            if viewport not in self._every:
                 self._new_frame(viewport)
         shown = set(layout.visible)
-        for viewport, frame in self._frames.items():
-            frame.setVisible(viewport in shown)
-            frame.canvas.alone = len(layout.viewports) == 1
+        several = len(layout.viewports) > 1
+        for viewport, frame in self._every.items():
+            frame.canvas.alone = len(layout.screen_of(viewport).viewports) == 1
             # Of several, each needs less around what is in view: they are small.
-            several = len(layout.viewports) > 1
             frame.canvas.sharing = 2 * len(layout.viewports) if several else 1
             if viewport not in shown:
+                frame.hide()
                 frame.canvas.scroller.pause()
             frame.placeholder.refresh()
             frame.bar.appear(False)
-        self.updateGeometry()
-        self._place()
+        pictures = layout.pictures
+        for viewport, frame in self._every.items():
+            if viewport is not pictures:
+                frame.hold(None)
+        if pictures is not None:
+            self._every[pictures].hold(self.panes)
+        for area in self._areas:
+            area.place()
         self._activated()
 
-    def _place(self) -> None:
-        layout = self._layout
-        if layout.maximised or len(layout.viewports) == 1:
-            margin = GAP if layout.maximised else 0
-            whole = self.rect().adjusted(margin, margin, -margin, -margin)
-            self.active.setGeometry(whole)
+    def _show_pictures(self) -> None:
+        """Open a viewport for the pictures that tools made, or close it if there are none."""
+        if self._services.workspace.panes.all:
+            frame = self.active
+            self._layout.show_pictures("right" if frame.width() >= frame.height() else "bottom")
         else:
-            for viewport, slot in zip(layout.viewports, layout.slots, strict=True):
-                self._frames[viewport].setGeometry(self.rect_of(slot))
-        self.update()
-
-    def rect_of(self, slot: Slot) -> QRect:
-        """Return the px of a slot, without the gap around it."""
-        width, height = self.width() - GAP, self.height() - GAP
-        left, top = round(slot.x * width) + GAP, round(slot.y * height) + GAP
-        right, bottom = round(slot.right * width), round(slot.bottom * height)
-        return QRect(QPoint(left, top), QSize(max(1, right - left), max(1, bottom - top)))
-
-    def minimumSizeHint(self) -> QSize:
-        layout = self._layout
-        if len(layout.viewports) == 1:
-            return self.active.minimumSizeHint()
-        width = max(LEAST / max(slot.width, 1 / LARGEST) for slot in layout.slots)
-        height = max(LEAST / max(slot.height, 1 / LARGEST) for slot in layout.slots)
-        return QSize(round(width), round(height))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(DARK.window))
-        if len(self._layout.viewports) > 1:
-            around = self.active.geometry().adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
-            painter.fillRect(around, QColor(DARK.accent))
-        painter.end()
+            self._layout.hide_pictures()
 
     # The active viewport
 
     def _focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
-        if new is None or not self.isAncestorOf(new):
+        if new is None or not any(area.isAncestorOf(new) for area in self._areas):
             return
         for viewport, frame in self._frames.items():
             if frame.isAncestorOf(new):
@@ -210,9 +275,12 @@ class ViewportArea(QWidget):
 
     def _activated(self) -> None:
         focus = QApplication.focusWidget()
-        if focus is not None and self.isAncestorOf(focus) and not self.active.isAncestorOf(focus):
-            self.active.documents.focus_page()
-        self.update()
+        here = focus is not None and any(area.isAncestorOf(focus) for area in self._areas)
+        if focus is not None and here and not self.active.isAncestorOf(focus):
+            self.active.window().activateWindow()  # it may be in the other window
+            self.active.focus_page()
+        for area in self._areas:
+            area.update()
         for signal in (self.picture_changed, self.status_changed, self.playing_changed):
             signal.emit()
         self.planes_changed.emit()
@@ -234,6 +302,14 @@ class ViewportArea(QWidget):
         self.detail = every[(every.index(self.detail) + 1) % len(every)]
         for frame in self._frames.values():
             frame.canvas.set_detail(self.detail)
+
+    def play_all(self) -> None:
+        """Play the cines of all viewports, each at its own rate; pause them if one is playing."""
+        scrollers = [frame.canvas.scroller for frame in self.frames if frame.isVisible()]
+        playing = any(one.playing for one in scrollers)
+        for one in scrollers:
+            if one.playing == playing:
+                one.toggle()
 
     # Drops
 

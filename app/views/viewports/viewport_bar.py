@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QToolButton, QWidget
 from app.views import icons
 from app.views.layouts import row
 from app.views.theme import SPACE, THEME
+from app.views.translation import tr
 from app.views.widgets import plain_tip, tool_button
 
 VIEWPORT_MIME = "application/x-sightline-viewport"
@@ -37,14 +38,14 @@ class ViewportBar(QFrame):
         self._viewport = parent
         self.token = secrets.token_bytes(16)
         self.grip = Grip(self)
-        self.link = tool_button("link", "Linked to the other viewports", None, _ICON)
+        self.link = tool_button("link", tr("Linked to the other viewports"), None, _ICON)
         self.link.setCheckable(True)
         self.link.setChecked(True)
         self.link.clicked.connect(lambda on: self.link_wanted.emit(on))
         self.maximise = tool_button(
-            "maximize-2", "Maximise  (X or double click)", self.maximise_wanted.emit, _ICON
+            "maximize-2", tr("Maximise  (X or double click)"), self.maximise_wanted.emit, _ICON
         )
-        self.close_button = tool_button("x", "Close viewport", self.close_wanted.emit, _ICON)
+        self.close_button = tool_button("x", tr("Close viewport"), self.close_wanted.emit, _ICON)
         parts = (self.grip, self.link, self.maximise, self.close_button)
         for part in parts:
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the menu has keys for these
@@ -55,7 +56,11 @@ class ViewportBar(QFrame):
         """Show whether the viewport is linked and whether it is maximised."""
         self.link.setChecked(linked)
         self.link.setIcon(icons.icon("link" if linked else "unlink"))
-        tip = "Linked to the other viewports" if linked else "Not linked to the other viewports"
+        tip = (
+            tr("Linked to the other viewports")
+            if linked
+            else tr("Not linked to the other viewports")
+        )
         self.link.setToolTip(plain_tip(tip))
         self.link.setAccessibleName(tip)
         self.maximise.setIcon(icons.icon("minimize-2" if maximised else "maximize-2"))
@@ -81,7 +86,7 @@ class Grip(QToolButton):
         self.setIcon(icons.icon("grip", THEME.text_muted))
         self.setAutoRaise(True)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
-        tip = "Drag onto another viewport to change places"
+        tip = tr("Drag onto another viewport to change places")
         self.setToolTip(plain_tip(tip))
         self.setAccessibleName(tip)
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDragMoveEvent,
     QDropEvent,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
 )
@@ -80,6 +81,7 @@ class ViewportFrame(QWidget):
         super().__init__()
         workspace = services.workspace
         self.viewport = viewport
+        self._layout = workspace.layout
         self.canvas = Canvas(workspace, services.background, viewport, services.rendering)
         SeriesWindow(self.canvas, workspace, services.loader)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
@@ -93,7 +95,8 @@ class ViewportFrame(QWidget):
             workspace, self.canvas, services.decoder, services.background, services.tell
         )
         self.documents.report.over_images.connect(self.layer_loading.open_object)
-        column(self.documents, spacing=0, parent=self)
+        self._column = column(self.documents, spacing=0, parent=self)
+        self._held: QWidget | None = None
         # Drops on the image are drops on the viewport.
         self.canvas.setAcceptDrops(False)
         self.canvas.viewport().setAcceptDrops(False)
@@ -103,11 +106,37 @@ class ViewportFrame(QWidget):
         self.canvas.hovered.connect(self._show_bar)
 
     def _show_bar(self, y: float) -> None:
-        self.bar.appear(y < REACH and not self.canvas.alone)
+        self.bar.appear(y < REACH and len(self._layout.viewports) > 1)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.bar.appear(False)
+
+    def hold(self, page: QWidget | None) -> None:
+        """Show a page in place of the image or report; None for that again."""
+        if page is self._held:
+            return
+        if self._held is not None:
+            self._column.removeWidget(self._held)
+            self._held.hide()
+        self._held = page
+        self.documents.setVisible(page is None)
+        if page is not None:
+            self._column.addWidget(page)
+            page.show()
+
+    def focus_page(self) -> None:
+        """Give the keyboard focus to what the viewport shows."""
+        if self._held is None:
+            self.documents.focus_page()
+        else:
+            self._held.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self._layout.maximise(False)
+        else:
+            super().keyPressEvent(event)
 
     @property
     def busy(self) -> bool:

@@ -113,6 +113,7 @@ def test_it_streams_an_answer_of_the_length_asked_for(model: LocalModel) -> None
     assert model.remote_host == ""
 
 
+@pytest.mark.slow
 def test_a_cancel_ends_the_answer(model: LocalModel) -> None:
     async def cancelled_after_some_text() -> float:
         started = asyncio.Event()

@@ -329,6 +329,7 @@ def test_compressed_frames_whose_number_is_not_told_are_counted(tmp_path: Path):
         assert read_instances(path)[0].frames == frames
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [CT, MR_IMPLICIT, J2K], ids=lambda p: p.name)
 def test_a_file_cut_anywhere_is_what_pydicom_makes_of_it(source: Path, tmp_path: Path):
     data = source.read_bytes()

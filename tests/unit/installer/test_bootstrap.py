@@ -80,6 +80,7 @@ def _copied(source: str, place: str) -> None:
     (os.link if "site-packages" in Path(source).parts else shutil.copy2)(source, place)
 
 
+@pytest.mark.slow
 def test_an_empty_clone_becomes_an_environment_and_starts_the_demo(
     copy: TinyCopy, tmp_path: Path
 ) -> None:

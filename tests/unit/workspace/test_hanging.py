@@ -20,7 +20,7 @@ from app.workspace.hanging import (
     write_protocol,
 )
 from app.workspace.layout import LAYOUTS
-from app.workspace.priors import age_text, is_same_person, priors_of
+from app.workspace.priors import age_of, is_same_person, priors_of
 from tests.gui.viewer_support import instance
 
 
@@ -219,20 +219,20 @@ def test_a_flair_is_not_taken_for_a_t2():
 
 
 @pytest.mark.parametrize(
-    ("date", "text"),
+    ("date", "age"),
     [
-        ("20220130", "2 y before"),
-        ("20230131", "1 y before"),
-        ("20230201", "11 months before"),
-        ("20240101", "30 days before"),
-        ("20240130", "1 day before"),
-        ("20240131", ""),
-        ("20250101", ""),
-        ("", ""),
+        ("20220130", (2, "years")),
+        ("20230131", (1, "years")),
+        ("20230201", (11, "months")),
+        ("20240101", (30, "days")),
+        ("20240130", (1, "days")),
+        ("20240131", None),
+        ("20250101", None),
+        ("", None),
     ],
 )
-def test_a_prior_s_age(date: str, text: str):
-    assert age_text(study(date=date), study(date="20240131")) == text
+def test_a_prior_s_age(date: str, age: object):
+    assert age_of(study(date=date), study(date="20240131")) == age
 
 
 def test_a_user_s_own_protocol_goes_before_a_more_specific_shipped_one(tmp_path: Path):

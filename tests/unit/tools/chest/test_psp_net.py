@@ -144,6 +144,7 @@ def test_the_tool_uses_all_14_once_the_weights_lie_there(
         assert finding.provenance.model == PSPNET.name
 
 
+@pytest.mark.slow
 def test_damaged_weights_are_told(bench: Bench, model_process: ProcessHost):
     bench.host = model_process
     (bench.models / FILE).write_bytes(b"not weights")

@@ -1,0 +1,50 @@
+"""The second window, for a second monitor: viewports only, with the commands of the main window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QByteArray, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from app.views.layouts import column
+from app.views.viewports.viewport_area import ScreenArea
+
+_SIZE = QSize(900, 700)  # where there is one monitor only
+
+
+class SecondWindow(QWidget):
+    """Shows the viewports of the layout's second screen.
+
+    It opens maximised on a monitor that the main window is not on; where there is none, as a window
+    beside it.
+
+    Args:
+        actions: The main window's actions, whose keys work here too.
+        geometry: What `saveGeometry` returned when it was last open; empty for none.
+    """
+
+    close_wanted = Signal()
+
+    def __init__(
+        self, main: QWidget, area: ScreenArea, actions: Iterable[QAction], geometry: QByteArray
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle("Sightline: second window")
+        self.setWindowIcon(main.windowIcon())
+        self.area = area
+        column(area, spacing=0, parent=self)
+        self.addActions(list(actions))
+        self.resize(_SIZE)
+        if geometry.isEmpty() or not self.restoreGeometry(geometry):
+            others = (one for one in QGuiApplication.screens() if one is not main.screen())
+            if (monitor := next(others, None)) is not None:
+                self.setGeometry(monitor.availableGeometry())
+                self.setWindowState(Qt.WindowState.WindowMaximized)
+            else:
+                self.move(main.frameGeometry().topLeft() + main.rect().center() / 4)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.close_wanted.emit()

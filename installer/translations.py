@@ -1,0 +1,337 @@
+"""Collects the texts of the program into Qt Linguist's files and compiles those.
+
+    python installer/translations.py [--unwrapped]
+
+Writes `resources/translations/sightline_*.ts`: new texts come in without a translation, and those
+that the code no longer has go. Then compiles each to a `.qm` beside it, by Qt's own lrelease. Says
+what is wrong with a translation, and how many texts of the window are not translatable yet.
+
+Qt's lupdate is not used: it takes a class's name for the context, drops the second English form of
+a countable text, and does not find texts in tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import string
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+REPO = Path(__file__).resolve().parents[1]
+FOLDER = REPO / "resources" / "translations"
+CONTEXT = "Sightline"
+TABLES = {
+    "window.toml": ("gestures", "key_figures", "model_states"),
+    "language_models.toml": ("providers",),
+    "audit.toml": ("actions",),
+    "dicom.toml": ("ct_presets",),
+}
+"""Tables in `resources/tables` whose texts the window shows: all their values, and names that are
+no identifiers."""
+
+CONSTANTS = {
+    "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
+    "app/imaging/openable.py": ("CONTAINERS", "PATTERNS"),
+    "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
+    "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
+    "app/imaging/types.py": ("Plane", "SpacingSource"),
+}
+"""Constants, enumerations and functions of lower rooms whose texts the window shows."""
+
+ERRORS = ("SightlineError", "UsageError", "FileProblem", "WorkerDied")
+"""Classes of lower rooms whose texts the window shows; those without values are translated."""
+
+SHOWING = frozenset(
+    (
+        *("Action", "Choice", "ElidedLabel", "EmptyState", "NameField", "PanelTitle", "QAction"),
+        *("QCheckBox", "QDockWidget", "QLabel", "QMenu", "QPushButton", "QToolButton", "_action"),
+        *("_button", "_fail", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
+        *("addMenu", "add_heading", "add_note", "add_row", "add_section", "add_text_button"),
+        *("confirm", "counted", "label", "make_action", "plain_tip", "push_button"),
+        *("setAccessibleDescription", "setAccessibleName", "setHeaderLabels", "setIconText"),
+        *("setPlaceholderText", "setPrefix", "setSpecialValueText", "setStatusTip", "setSuffix"),
+        *("setText", "setTitle", "setToolTip", "setWindowTitle", "set_plain", "set_progress"),
+        *("set_text", "show_notice", "tool_button", "wrapped_label"),
+    )
+)
+"""Functions whose text arguments are read by users, for the count of texts without `tr`."""
+
+
+@dataclass
+class Text:
+    """A text of the program: its English plural or only form, and the singular if it is counted."""
+
+    source: str
+    one: str = ""
+    files: set[str] = field(default_factory=set[str])
+
+
+def program_texts(repo: Path = REPO) -> dict[str, Text]:
+    """Return all translatable texts by their source.
+
+    Raises:
+        ValueError: A text inside `tr` is put together in the code, or counted here and not there.
+    """
+    found: dict[str, Text] = {}
+
+    def add(source: str, place: str, one: str = "") -> None:
+        text = found.setdefault(source, Text(source, one))
+        if text.one != one:
+            raise ValueError(f"{place}: counted in one place and not in another: {source!r}")
+        text.files.add(place)
+
+    for path in sorted((repo / "app").rglob("*.py")):
+        place = path.relative_to(repo).as_posix()
+        for call in _calls(ast.parse(path.read_text("utf-8"))):
+            name, texts = _name(call), [_constant(argument) for argument in call.args]
+            if name == "tr_n":
+                if None in texts[:2] or "%n" not in str(texts[1]):
+                    raise ValueError(f"{place}:{call.lineno}: tr_n needs two literals with %n")
+                add(str(texts[1]), place, str(texts[0]))
+            elif name in ("tr", "translatable") and texts[0] is not None:
+                add(texts[0], place)
+            elif name == "translatable" or (
+                name == "tr" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
+            ):
+                raise ValueError(f"{place}:{call.lineno}: a text to translate must be a literal")
+            elif name in ERRORS and not place.startswith("app/headless/"):
+                remedies = [_constant(word.value) for word in call.keywords if word.arg == "remedy"]
+                for text in (*texts[:1], *remedies):
+                    if text:
+                        add(text, place)
+    for file, wanted in CONSTANTS.items():
+        for text in _constants(repo / file, wanted):
+            add(text, file)
+    for file, names in TABLES.items():
+        tables = tomllib.loads((repo / "resources" / "tables" / file).read_text("utf-8"))
+        for name in names:
+            for text in _table_texts(tables[name]):
+                add(text, f"resources/tables/{file}")
+    return found
+
+
+def _calls(tree: ast.AST) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _name(call: ast.Call) -> str:
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _constant(node: ast.AST) -> str | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) else None
+
+
+def _constants(path: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the texts in the named definitions of a file; of a dictionary of texts the values."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        name = targets[0].id if targets and isinstance(targets[0], ast.Name) else ""
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            name = node.name
+        if name in names:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                parts = node.body[1:]  # without the docstring
+            else:
+                parts = list(ast.iter_child_nodes(node))
+            for part in parts:
+                yield from _texts_below(part)
+
+
+def _texts_below(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Dict):
+        keyed = any(_constant(value) is None for value in node.values)
+        for one in node.keys if keyed else node.values:
+            yield from _texts_below(one) if one is not None else ()
+        return
+    text = _constant(node)
+    if text is not None and _is_text(text) and not re.fullmatch(r"[A-Z][a-z]+[A-Z]\w+", text):
+        yield text
+    for below in ast.iter_child_nodes(node):
+        yield from _texts_below(below)
+
+
+def _table_texts(value: object) -> Iterator[str]:
+    """Yield the texts of a TOML value, and names of entries that are no identifiers."""
+    if isinstance(value, str):
+        if _is_text(value):
+            yield value
+    elif isinstance(value, list):
+        for item in value:
+            if not (isinstance(item, str) and re.fullmatch(r"[a-z-]+", item)):  # a tone, an icon
+                yield from _table_texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not re.fullmatch(r"[a-z0-9_.-]+", key):
+                yield from _table_texts(key)
+            yield from _table_texts(item)
+
+
+def _is_text(text: str) -> bool:
+    """Whether a constant is likely a text for people: two letters in a row outside of {names}."""
+    return re.search(r"[^\W\d_]{2}", re.sub(r"\{[^}]*\}", "", text)) is not None
+
+
+def unwrapped(path: Path) -> list[tuple[int, str]]:
+    """Return line and text of the literals in a file that are shown without `tr`."""
+    return [
+        (call.lineno, text)
+        for call in _calls(ast.parse(path.read_text("utf-8")))
+        if _name(call) in SHOWING
+        for argument in (*call.args, *(word.value for word in call.keywords))
+        for text in _bare(argument)
+    ]
+
+
+def _bare(node: ast.AST) -> Iterator[str]:
+    """Yield the texts in an argument that are literals, also as parts of a sum or choice."""
+    if isinstance(node, ast.IfExp):
+        yield from (*_bare(node.body), *_bare(node.orelse))
+    elif isinstance(node, ast.BinOp):
+        yield from (*_bare(node.left), *_bare(node.right))
+    elif isinstance(node, ast.JoinedStr):
+        parts = "".join(_constant(part) or "{}" for part in node.values)
+        if _is_text(parts.replace("{}", "")):
+            yield parts
+    else:
+        text = _constant(node) or ""
+        # Roles, icons and keys are one word in small letters, or a key's name.
+        shown = " " in text or text[:1].isupper() or text.endswith("…")
+        if shown and _is_text(text) and not re.match(r"(Ctrl|Shift|Alt)\+", text):
+            yield text
+
+
+@dataclass
+class Entry:
+    """A translation: its forms, one for a text that is not counted, and whether it is finished."""
+
+    forms: list[str]
+    finished: bool = True
+
+
+def read_ts(path: Path) -> dict[str, Entry]:
+    """Return the translations in a file of Qt Linguist by their source."""
+    found: dict[str, Entry] = {}
+    for message in ET.parse(path).iter("message"):
+        target = message.find("translation")
+        if target is None:
+            continue
+        forms = [form.text or "" for form in target.findall("numerusform")]
+        finished = target.get("type") is None
+        found[message.findtext("source") or ""] = Entry(forms or [target.text or ""], finished)
+    return found
+
+
+def write_ts(
+    path: Path, language: str, texts: dict[str, Text], translations: dict[str, Entry]
+) -> None:
+    """Write a file of Qt Linguist, with the texts in alphabetical order."""
+    root = ET.Element("TS", version="2.1", language=language, sourcelanguage="en")
+    context = ET.SubElement(root, "context")
+    ET.SubElement(context, "name").text = CONTEXT
+    for source, text in sorted(texts.items(), key=lambda item: (item[0].casefold(), item[0])):
+        message = ET.SubElement(context, "message")
+        for file in sorted(text.files):
+            ET.SubElement(message, "location", filename=f"../../{file}")
+        ET.SubElement(message, "source").text = source
+        target = ET.Element("translation")
+        entry = translations.get(source, Entry([""], finished=False))
+        if text.one:
+            message.set("numerus", "yes")
+            ET.SubElement(message, "extracomment").text = f"Singular: {text.one}"
+            for form in (entry.forms * 2)[:2] if len(entry.forms) < 2 else entry.forms:
+                ET.SubElement(target, "numerusform").text = form
+        else:
+            target.text = entry.forms[0]
+        if not entry.finished or not all(entry.forms):
+            target.set("type", "unfinished")
+        message.append(target)
+    ET.indent(root, " " * 4)
+    body = ET.tostring(root, encoding="unicode")
+    path.write_text(
+        f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{body}\n', "utf-8", newline="\n"
+    )
+
+
+def faults(source: str, entry: Entry) -> list[str]:
+    """Return what is wrong with a translation: missing, or with other placeholders or marks."""
+    found: list[str] = []
+    for form in entry.forms:
+        if not form or not entry.finished:
+            found.append("no translation")
+        elif sorted(_fields(form)) != sorted(_fields(source)):
+            found.append("other {placeholders}")
+        elif ("%n" in form) and "%n" not in source:
+            found.append("a count where there is none")
+        elif _has_key(form) != _has_key(source):
+            found.append("a mnemonic (&) in only one of both")
+        elif _edges(form) != _edges(source):
+            found.append("other spaces or dots at its ends")
+    return found
+
+
+def _fields(text: str) -> list[str]:
+    return [f"{name}:{spec}" for _, name, spec, _ in string.Formatter().parse(text) if name]
+
+
+def _has_key(text: str) -> bool:
+    return "&" in text.replace("&&", "")
+
+
+def _edges(text: str) -> tuple[str, str, bool]:
+    space = len(text) - len(text.lstrip())
+    return text[:space], text[len(text.rstrip()) :], text.rstrip().endswith("…")
+
+
+def compile_qm(path: Path) -> None:
+    """Compile a file of Qt Linguist to the `.qm` beside it."""
+    import PySide6
+
+    program = Path(PySide6.__file__).parent / ("lrelease" + ".exe" * (sys.platform == "win32"))
+    command = [str(program), "-silent", str(path), "-qm", str(path.with_suffix(".qm"))]
+    subprocess.run(command, check=True)
+
+
+def window_files(repo: Path = REPO) -> Iterable[Path]:
+    """Return the files whose texts users read in the window."""
+    return sorted((repo / "app" / "views").rglob("*.py"))
+
+
+def main() -> int:
+    """Write and compile the files of all languages, and report."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--unwrapped", action="store_true", help="list texts without tr")
+    options = parser.parse_args()
+    texts, wrong = program_texts(), 0
+    for path in sorted(FOLDER.glob("sightline_*.ts")):
+        known = read_ts(path)
+        write_ts(path, path.stem.partition("_")[2], texts, known)
+        compile_qm(path)
+        for source, entry in read_ts(path).items():
+            for fault in faults(source, entry):
+                wrong += 1
+                print(f"{path.name}: {fault}: {source!r}")
+        print(f"{path.name}: {len(texts)} texts, {wrong} faults")
+    bare = [(path, *one) for path in window_files() for one in unwrapped(path)]
+    print(f"{len(bare)} texts of app/views without tr")
+    if options.unwrapped:
+        for path, line, text in bare:
+            print(f"{path.relative_to(REPO)}:{line}: {text}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

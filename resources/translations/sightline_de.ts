@@ -1,0 +1,5977 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+    <context>
+        <name>Sightline</name>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source> and </source>
+            <translation> und </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source> can be used.</source>
+            <translation> kann verwendet werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source> minutes</source>
+            <translation> Minuten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source> Set HF_TOKEN to your access token before you start Sightline.</source>
+            <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source> tokens</source>
+            <translation> Tokens</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>%n attributes</source>
+            <extracomment>Singular: %n attribute</extracomment>
+            <translation>
+                <numerusform>%n Attribut</numerusform>
+                <numerusform>%n Attribute</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>%n bytes</source>
+            <extracomment>Singular: %n byte</extracomment>
+            <translation>
+                <numerusform>%n Byte</numerusform>
+                <numerusform>%n Bytes</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>%n changes by rules</source>
+            <extracomment>Singular: %n change by rules</extracomment>
+            <translation>
+                <numerusform>%n Änderung durch Regeln</numerusform>
+                <numerusform>%n Änderungen durch Regeln</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/dock.py" />
+            <source>%n damaged entries of this conversation could not be read.</source>
+            <extracomment>Singular: %n damaged entry of this conversation could not be read.</extracomment>
+            <translation>
+                <numerusform>%n beschädigter Eintrag dieses Gesprächs konnte nicht gelesen werden.</numerusform>
+                <numerusform>%n beschädigte Einträge dieses Gesprächs konnten nicht gelesen werden.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n days before</source>
+            <extracomment>Singular: %n day before</extracomment>
+            <translation>
+                <numerusform>%n Tag zuvor</numerusform>
+                <numerusform>%n Tage zuvor</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n documents</source>
+            <extracomment>Singular: %n document</extracomment>
+            <translation>
+                <numerusform>%n Dokument</numerusform>
+                <numerusform>%n Dokumente</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>%n files</source>
+            <extracomment>Singular: %n file</extracomment>
+            <translation>
+                <numerusform>%n Datei</numerusform>
+                <numerusform>%n Dateien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>%n files could not be opened</source>
+            <extracomment>Singular: %n file could not be opened</extracomment>
+            <translation>
+                <numerusform>%n Datei konnte nicht geöffnet werden</numerusform>
+                <numerusform>%n Dateien konnten nicht geöffnet werden</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n frames</source>
+            <extracomment>Singular: %n frame</extracomment>
+            <translation>
+                <numerusform>%n Frame</numerusform>
+                <numerusform>%n Frames</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n images</source>
+            <extracomment>Singular: %n image</extracomment>
+            <translation>
+                <numerusform>%n Bild</numerusform>
+                <numerusform>%n Bilder</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_document.py" />
+            <location filename="../../app/views/wording.py" />
+            <source>%n key images</source>
+            <extracomment>Singular: %n key image</extracomment>
+            <translation>
+                <numerusform>%n Schlüsselbild</numerusform>
+                <numerusform>%n Schlüsselbilder</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>%n lines</source>
+            <extracomment>Singular: %n line</extracomment>
+            <translation>
+                <numerusform>%n Zeile</numerusform>
+                <numerusform>%n Zeilen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>%n models found: choose one in the list.</source>
+            <extracomment>Singular: One model found: choose it in the list.</extracomment>
+            <translation>
+                <numerusform>Ein Modell gefunden: Wählen Sie es in der Liste.</numerusform>
+                <numerusform>%n Modelle gefunden: Wählen Sie eines in der Liste.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>%n models read: all files are what they should be.</source>
+            <extracomment>Singular: %n model read: all files are what they should be.</extracomment>
+            <translation>
+                <numerusform>%n Modell gelesen: Alle Dateien sind, wie sie sein sollen.</numerusform>
+                <numerusform>%n Modelle gelesen: Alle Dateien sind, wie sie sein sollen.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n months before</source>
+            <extracomment>Singular: %n month before</extracomment>
+            <translation>
+                <numerusform>%n Monat zuvor</numerusform>
+                <numerusform>%n Monate zuvor</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>%n more below it are marked.</source>
+            <extracomment>Singular: %n more below it is marked.</extracomment>
+            <translation>
+                <numerusform>%n weitere darunter ist markiert.</numerusform>
+                <numerusform>%n weitere darunter sind markiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n objects</source>
+            <extracomment>Singular: %n object</extracomment>
+            <translation>
+                <numerusform>%n Objekt</numerusform>
+                <numerusform>%n Objekte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>%n other files in it are not needed and left out.</source>
+            <extracomment>Singular: %n other file in it is not needed and left out.</extracomment>
+            <translation>
+                <numerusform>%n andere Datei darin wird nicht benötigt und ausgelassen.</numerusform>
+                <numerusform>%n andere Dateien darin werden nicht benötigt und ausgelassen.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/notices.py" />
+            <source>%n other reasons.</source>
+            <extracomment>Singular: %n other reason.</extracomment>
+            <translation>
+                <numerusform>%n weiterer Grund.</numerusform>
+                <numerusform>%n weitere Gründe.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n pages</source>
+            <extracomment>Singular: %n page</extracomment>
+            <translation>
+                <numerusform>%n Seite</numerusform>
+                <numerusform>%n Seiten</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n presentation states</source>
+            <extracomment>Singular: %n presentation state</extracomment>
+            <translation>
+                <numerusform>%n Präsentationszustand</numerusform>
+                <numerusform>%n Präsentationszustände</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n reports</source>
+            <extracomment>Singular: %n report</extracomment>
+            <translation>
+                <numerusform>%n Bericht</numerusform>
+                <numerusform>%n Berichte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n segmentations</source>
+            <extracomment>Singular: %n segmentation</extracomment>
+            <translation>
+                <numerusform>%n Segmentierung</numerusform>
+                <numerusform>%n Segmentierungen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n sets of contours</source>
+            <extracomment>Singular: %n set of contours</extracomment>
+            <translation>
+                <numerusform>%n Konturensatz</numerusform>
+                <numerusform>%n Konturensätze</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>%n warnings</source>
+            <extracomment>Singular: %n warning</extracomment>
+            <translation>
+                <numerusform>%n Warnung</numerusform>
+                <numerusform>%n Warnungen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>%n warnings about files</source>
+            <extracomment>Singular: %n warning about files</extracomment>
+            <translation>
+                <numerusform>%n Warnung zu Dateien</numerusform>
+                <numerusform>%n Warnungen zu Dateien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n waveforms</source>
+            <extracomment>Singular: %n waveform</extracomment>
+            <translation>
+                <numerusform>%n Wellenform</numerusform>
+                <numerusform>%n Wellenformen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n y before</source>
+            <extracomment>Singular: %n y before</extracomment>
+            <translation>
+                <numerusform>%n J. zuvor</numerusform>
+                <numerusform>%n J. zuvor</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>(cannot be read)</source>
+            <translation>(nicht lesbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>({attempt} of {attempts})</source>
+            <translation>({attempt} von {attempts})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>, replaces what is installed</source>
+            <translation>, ersetzt das installierte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>, {closed:,} not open</source>
+            <translation>, {closed:,} nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>1 of {count}: choose in the findings</source>
+            <translation>1 von {count}: in den Befunden wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>: installed.</source>
+            <translation>: installiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>: removed.</source>
+            <translation>: entfernt.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>[ and ], Shift + wheel</source>
+            <translation>[ und ], Umschalt + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>A count, a ratio, a file's attributes: no language model is asked, and nothing is sent. Otherwise the model is asked every question.</source>
+            <translation>Eine Anzahl, ein Verhältnis, die Attribute einer Datei: Kein Sprachmodell wird gefragt, und nichts wird gesendet. Sonst wird bei jeder Frage das Modell gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>A device that this computer does not have is not used.</source>
+            <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A file of your settings could not be used</source>
+            <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>a GGUF file, or a folder of transformers files</source>
+            <translation>eine GGUF-Datei oder ein Ordner mit Transformers-Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>A key will be kept in {new_place}, for {host} only; Sightline never writes it to a file.</source>
+            <translation>Ein Schlüssel wird in {new_place} aufbewahrt, nur für {host}; Sightline schreibt ihn nie in eine Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>a label volume needs an image to be overlaid on, and none is shown</source>
+            <translation>ein Label-Volumen braucht ein Bild, über das es gelegt wird, und es wird keines gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>A medical image viewer with a built-in assistant.</source>
+            <translation>Ein Betrachter für medizinische Bilder mit eingebautem Assistenten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/canvas/synthetic_band.py" />
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>a model</source>
+            <translation>einem Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/missing_models.py" />
+            <source>A model needed for this is not installed or not accepted: {names}.</source>
+            <translation>Ein dafür benötigtes Modell ist nicht installiert oder nicht akzeptiert: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>a model pack is a .zip, .tar, .tar.gz or .tgz file</source>
+            <translation>ein Modellpaket ist eine Datei .zip, .tar, .tar.gz oder .tgz</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/language_models.toml" />
+            <source>A model that your organisation deployed in Azure.</source>
+            <translation>Ein Modell, das Ihre Organisation in Azure bereitgestellt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>A name has 1 to {most} characters.</source>
+            <translation>Ein Name hat 1 bis {most} Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>A picture cannot be shown, so none can be sent.</source>
+            <translation>Ein Bild kann nicht gezeigt werden, also kann keines gesendet werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
+            <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A series of the earlier study</source>
+            <translation>Eine Serie der früheren Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A series of the study</source>
+            <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>a step</source>
+            <translation>ein Schritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A title has 1 to 100 characters.</source>
+            <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Abdomen</source>
+            <translation>Abdomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>about ${amount}</source>
+            <translation>etwa ${amount}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>About Sightline</source>
+            <translation>Über Sightline</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>About the chosen model</source>
+            <translation>Zum gewählten Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>About this model</source>
+            <translation>Zu diesem Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>About {least}, judging by its memory; exactly known once the host is contacted.</source>
+            <translation>Etwa {least}, nach dem Speicherbedarf geschätzt; genau bekannt erst, wenn der Host gefragt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Accept</source>
+            <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>acquired</source>
+            <translation>wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>acquisition time</source>
+            <translation>Aufnahmezeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Action</source>
+            <translation>Aktion</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>AI results: not for diagnosis</source>
+            <translation>KI-Ergebnisse: nicht zur Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>AI: not for diagnosis</source>
+            <translation>KI: nicht zur Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>All files (*)</source>
+            <translation>Alle Dateien (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>All kinds</source>
+            <translation>Alle Arten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>All tools together.</source>
+            <translation>Alle Werkzeuge zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
+            <translation>Alle {lines:,} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow</source>
+            <translation>Erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow in this conversation</source>
+            <translation>In diesem Gespräch erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow once</source>
+            <translation>Einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Allow this code to run</source>
+            <translation>Ausführung dieses Codes erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allowed</source>
+            <translation>Erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <source>allowed</source>
+            <translation>erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allowed in this conversation</source>
+            <translation>In diesem Gespräch erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allowed once</source>
+            <translation>Einmal erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Allowed since Sightline was started</source>
+            <translation>Erlaubt, seit Sightline gestartet wurde</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>allowed: %n calls, exactly as asked</source>
+            <extracomment>Singular: allowed: one call, exactly as asked</extracomment>
+            <translation>
+                <numerusform>erlaubt: ein Aufruf, genau wie gefragt</numerusform>
+                <numerusform>erlaubt: %n Aufrufe, genau wie gefragt</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Allowed; you are asked again about those that may identify the patient</source>
+            <translation>Erlaubt; nach denen, die den Patienten erkennen lassen könnten, werden Sie erneut gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Also under View &gt; Theme. Images are on black in every theme.</source>
+            <translation>Auch unter Ansicht &gt; Farben. Bilder stehen immer auf Schwarz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>an address that contains a user name or password is not used</source>
+            <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>An earlier study of the patient is open</source>
+            <translation>Eine frühere Studie des Patienten ist offen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>An estimate, for models whose prices are entered on their page.</source>
+            <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>an image that is not open</source>
+            <translation>ein nicht geöffnetes Bild</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>and %n other reasons</source>
+            <extracomment>Singular: and %n other reason</extracomment>
+            <translation>
+                <numerusform>und %n weiterer Grund</numerusform>
+                <numerusform>und %n weitere Gründe</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>and {count:,} more</source>
+            <translation>und {count:,} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>and {count} more queued</source>
+            <translation>und {count} weitere eingereiht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>and {left} more</source>
+            <translation>und {left} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>and {more:,} more</source>
+            <translation>und {more:,} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Angiography</source>
+            <translation>Angiographie</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/folder_changes.py" />
+            <source>another Sightline is installing, fetching, packing or removing a model</source>
+            <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Answered</source>
+            <translation>Beantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>Answered by rules</source>
+            <translation>Von Regeln beantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Answers</source>
+            <translation>Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Answers cite this result as [{evidence}]</source>
+            <translation>Antworten zitieren dieses Ergebnis als [{evidence}]</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Answers for a conversation</source>
+            <translation>Antworten für ein Gespräch</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/anthropic_model.py" />
+            <source>Anthropic's models need the package "anthropic", which is not installed</source>
+            <translation>Für die Modelle von Anthropic fehlt das Paket „anthropic“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Any</source>
+            <translation>Beliebig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as chest, thorax</source>
+            <translation>beliebig, oder etwa chest, thorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as CT, MR</source>
+            <translation>beliebig, oder etwa CT, MR</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as PA, LATERAL, CC</source>
+            <translation>beliebig, oder etwa PA, LATERAL, CC</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Anything else that acts on this computer.</source>
+            <translation>Alles andere, was auf diesen Computer wirkt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>API version</source>
+            <translation>API-Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Appearance</source>
+            <translation>Aussehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Approval needed: {title}</source>
+            <translation>Genehmigung nötig: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Approvals</source>
+            <translation>Genehmigungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>Archives</source>
+            <translation>Archive</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Area cm²</source>
+            <translation>Fläche cm²</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Area px</source>
+            <translation>Fläche px</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>arrange by hanging protocol</source>
+            <translation>nach Hängeprotokoll anordnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Arrange by protocol</source>
+            <translation>Nach Protokoll anordnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Arrange the viewports, then choose “Keep this layout for studies like this”.</source>
+            <translation>Ordnen Sie die Viewports an und wählen Sie dann „Dieses Layout für solche Studien behalten“.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Arrows</source>
+            <translation>Pfeiltasten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>as above</source>
+            <translation>wie oben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>As acquired</source>
+            <translation>Wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>as it is</source>
+            <translation>wie sie ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>As it would be sent</source>
+            <translation>So, wie es gesendet würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>as its publisher offers it</source>
+            <translation>wie der Herausgeber ihn anbietet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>As the computer</source>
+            <translation>Wie der Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Ask a question…</source>
+            <translation>Stellen Sie eine Frage…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Ask about this image</source>
+            <translation>Fragen Sie zu diesem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Ask about this image…</source>
+            <translation>Fragen Sie zu diesem Bild…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Ask again</source>
+            <translation>Erneut fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Ask for the right to write into the settings folder</source>
+            <translation>Bitten Sie um das Schreibrecht für den Einstellungsordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Ask the endpoint which models it has</source>
+            <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
+            <source>Ask this computer's administrator for access to the settings folder.</source>
+            <translation>Bitten Sie den Administrator dieses Computers um Zugriff auf den Einstellungsordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>Ask this computer's administrator for the right to read it, or install the model again.</source>
+            <translation>Bitten Sie den Administrator dieses Computers um das Leserecht, oder installieren Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Ask this computer's administrator for the right to read its folder.</source>
+            <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Ask: {text}</source>
+            <translation>Fragen: {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Asked about again from the next call on</source>
+            <translation>Ab dem nächsten Aufruf wird wieder gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>asking again in {left} s</source>
+            <translation>neue Anfrage in {left} s</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>asking again now</source>
+            <translation>neue Anfrage läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Asking the endpoint for its models…</source>
+            <translation>Der Endpunkt wird nach seinen Modellen gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Asking the endpoint…</source>
+            <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>asks</source>
+            <translation>fragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Asks in the chat</source>
+            <translation>Fragt im Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Assistant</source>
+            <translation>Assistent</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <source>Assistant's answer</source>
+            <translation>Antwort des Assistenten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Attributes and reports of the open study.</source>
+            <translation>Attribute und Berichte der geöffneten Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Audit log</source>
+            <translation>Audit-Protokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Audit log…</source>
+            <translation>Audit-Protokoll…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/windows.py" />
+            <source>auto</source>
+            <translation>automatisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Automatic</source>
+            <translation>Automatisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Axial</source>
+            <translation>Axial</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>axial</source>
+            <translation>axial</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>axial, coronal, sagittal; as acquired</source>
+            <translation>axial, koronar, sagittal; wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Body part or words</source>
+            <translation>Körperteil oder Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Bone</source>
+            <translation>Knochen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Brain</source>
+            <translation>Gehirn</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Branch from here…</source>
+            <translation>Ab hier verzweigen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>Bring it as a file or folder: `models install PATH`.</source>
+            <translation>Bringen Sie es als Datei oder Ordner mit: `models install PFAD`.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>brush size</source>
+            <translation>Pinselgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Busy</source>
+            <translation>Beschäftigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>By the rules below</source>
+            <translation>Nach den Regeln unten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>By this computer's administrator. {text}</source>
+            <translation>Vom Administrator dieses Computers. {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>By what a tool does</source>
+            <translation>Nach dem, was ein Werkzeug tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>calibrated</source>
+            <translation>kalibriert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>calls</source>
+            <translation>Aufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Calls per step</source>
+            <translation>Aufrufe je Schritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Centre</source>
+            <translation>Mitte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Centre of the window</source>
+            <translation>Mitte des Fensters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>centre: the image's own</source>
+            <translation>Mitte: die des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Change</source>
+            <translation>Ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Change shortcuts…</source>
+            <translation>Tastenkürzel ändern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>changed</source>
+            <translation>geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Changed by a rule: {change}</source>
+            <translation>Durch eine Regel geändert: {change}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Check every line against the log's key</source>
+            <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/startup_actions.py" />
+            <source>Check the folder and its free space, and use a name that ends in .png or .jpg.</source>
+            <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Check whether it is {title}</source>
+            <translation>Prüfen, ob es {title} ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Checking every line…</source>
+            <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/export.py" />
+            <source>Choose a file in a folder with free space that you may write to.</source>
+            <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Choose a file…</source>
+            <translation>Datei wählen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Choose a folder of transformers files</source>
+            <translation>Ordner mit Transformers-Dateien wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/request.py" />
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Choose a folder with free space that you may write to.</source>
+            <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Choose a GGUF file</source>
+            <translation>GGUF-Datei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Choose a model file</source>
+            <translation>Modelldatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>choose a window preset</source>
+            <translation>eine Fenstervorgabe wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/json_forms.py" />
+            <source>Choose an output folder with free space that you may write to.</source>
+            <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Choose another kind, or search for another word.</source>
+            <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>Choose another name.</source>
+            <translation>Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/probe.py" />
+            <source>Choose one of the endpoint's models, and test again.</source>
+            <translation>Wählen Sie eines der Modelle des Endpunkts und testen Sie erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Choose the model's file or folder.</source>
+            <translation>Wählen Sie die Datei oder den Ordner des Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Choose {openable} files, or {containers} of them.</source>
+            <translation>Wählen Sie Dateien ({openable}) oder {containers} davon.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/language_models.toml" />
+            <source>Claude, through Anthropic's own API.</source>
+            <translation>Claude, über die API von Anthropic.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>Clear this list</source>
+            <translation>Liste leeren</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Click on a finding</source>
+            <translation>Klick auf einen Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thumbnails.py" />
+            <source>Click to open it beside the image.</source>
+            <translation>Klicken, um es neben dem Bild zu öffnen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/help_dialogs.py" />
+            <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/shortcuts.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Close all studies</source>
+            <translation>Alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/agent_thread.py" />
+            <source>Close Sightline and start it again.</source>
+            <translation>Schließen Sie Sightline und starten Sie es neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Close study</source>
+            <translation>Studie schließen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>close the study, close all studies</source>
+            <translation>Studie schließen, alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>Close this picture</source>
+            <translation>Dieses Bild schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <location filename="../../app/views/viewports/viewport_bar.py" />
+            <source>Close viewport</source>
+            <translation>Viewport schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>Close what uses it, or ask this computer's administrator.</source>
+            <translation>Schließen Sie, was es verwendet, oder fragen Sie den Administrator dieses Computers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Code</source>
+            <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Code changed</source>
+            <translation>Code geändert</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Comes with Sightline</source>
+            <translation>Kommt mit Sightline</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Command</source>
+            <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/command_palette.py" />
+            <source>Commands</source>
+            <translation>Befehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Commands and their keys</source>
+            <translation>Befehle und ihre Tasten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Computes</source>
+            <translation>Rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>computes</source>
+            <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Confidence</source>
+            <translation>Konfidenz</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Connection tried</source>
+            <translation>Verbindung versucht</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Consent withdrawn</source>
+            <translation>Einwilligung zurückgezogen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>content time</source>
+            <translation>Inhaltszeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Context</source>
+            <translation>Kontext</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Continue in a copy</source>
+            <translation>In einer Kopie fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Conversation</source>
+            <translation>Gespräch</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Conversation deleted</source>
+            <translation>Gespräch gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Copied</source>
+            <translation>Kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/text_view.py" />
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/text_view.py" />
+            <source>Copy all</source>
+            <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <location filename="../../app/tools/models/installation.py" />
+            <location filename="../../app/tools/models/sources.py" />
+            <source>Copy or download it again.</source>
+            <translation>Kopieren oder laden Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <source>Copy the answer</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>Copy the token again from your account at the hub.</source>
+            <translation>Kopieren Sie das Token noch einmal aus Ihrem Konto beim Hub.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>Copy the whole list</source>
+            <translation>Ganze Liste kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Copy the whole text</source>
+            <translation>Ganzen Text kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Copy what you need.</source>
+            <translation>Kopieren Sie, was Sie brauchen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>copy, paste and select text</source>
+            <translation>Text kopieren, einfügen und auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Copying</source>
+            <translation>Wird kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Coronal</source>
+            <translation>Koronar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>coronal</source>
+            <translation>koronar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>corrected by hand</source>
+            <translation>von Hand korrigiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Cost</source>
+            <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Damaged</source>
+            <translation>Beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <source>damaged</source>
+            <translation>beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Dark</source>
+            <translation>Dunkel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Data to another machine.</source>
+            <translation>Daten an einen anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <location filename="../../resources/tables/window.toml" />
+            <source>Delete</source>
+            <translation>Löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
+            <source>Delete that folder by hand.</source>
+            <translation>Löschen Sie diesen Ordner von Hand.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Delete the conversation</source>
+            <translation>Gespräch löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>Delete the key that Sightline keeps for this host</source>
+            <translation>Den Schlüssel löschen, den Sightline für diesen Host aufbewahrt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Delete “{title}”?</source>
+            <translation>„{title}“ löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Delete…</source>
+            <translation>Löschen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Deployment</source>
+            <translation>Deployment</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Details</source>
+            <translation>Einzelheiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Details of the selected line</source>
+            <translation>Einzelheiten der gewählten Zeile</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>detector plane</source>
+            <translation>Detektorebene</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>DICOM</source>
+            <translation>DICOM</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>DICOM attributes</source>
+            <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Dismiss</source>
+            <translation>Ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>document</source>
+            <translation>Dokument</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>Documents</source>
+            <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Don't allow</source>
+            <translation>Nicht erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Don't send</source>
+            <translation>Nicht senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Don't use it</source>
+            <translation>Nicht verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Done</source>
+            <translation>Fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>done</source>
+            <translation>fertig</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Double click, Shift + move</source>
+            <translation>Doppelklick, Umschalt + bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Down</source>
+            <translation>Nach unten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Download</source>
+            <translation>Herunterladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Download again…</source>
+            <translation>Erneut herunterladen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <location filename="../../app/tools/models/store.py" />
+            <source>Download it again. Weights of your own that the model can load are taken with --other; results then carry a warning.</source>
+            <translation>Laden Sie es noch einmal herunter. Eigene Gewichte, die das Modell laden kann, werden mit --other übernommen; Ergebnisse tragen dann eine Warnung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Download {title}?</source>
+            <translation>{title} herunterladen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Downloading</source>
+            <translation>Wird heruntergeladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Download…</source>
+            <translation>Herunterladen…</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Drag a point, label, outline</source>
+            <translation>Punkt, Text, Umriss ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Drag a series</source>
+            <translation>Serie ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Drag a series here from the list of studies</source>
+            <translation>Ziehen Sie eine Serie aus der Liste der Studien hierher</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Drag at the right edge</source>
+            <translation>Am rechten Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/viewport_bar.py" />
+            <source>Drag onto another viewport to change places</source>
+            <translation>Auf einen anderen Viewport ziehen, um die Plätze zu tauschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Drag to scroll through the series</source>
+            <translation>Ziehen, um durch die Serie zu blättern</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>drop the drawing tool, deselect, show all viewports</source>
+            <translation>Zeichenwerkzeug weglegen, Auswahl aufheben, alle Viewports zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Drop to open</source>
+            <translation>Zum Öffnen loslassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
+            <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Duplicate to edit</source>
+            <translation>Zum Bearbeiten kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Each region has its own scale</source>
+            <translation>Jede Region hat ihren eigenen Maßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Each region has its own scale: lengths across regions in px</source>
+            <translation>Jede Region hat ihren eigenen Maßstab: Längen über Regionen hinweg in px</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Each tool</source>
+            <translation>Jedes Werkzeug</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Earlier conversations</source>
+            <translation>Frühere Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>edit a mask; Shift erases</source>
+            <translation>Maske bearbeiten; Umschalt radiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Edit presets…</source>
+            <translation>Vorgaben bearbeiten…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Enter an address to see where questions would be sent.</source>
+            <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Enter both centre and width as numbers, such as 40 and 400, or neither.</source>
+            <translation>Mitte und Breite beide als Zahlen eingeben, etwa 40 und 400, oder keine von beiden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Enter refuses; the assistant is told the reason</source>
+            <translation>Eingabetaste lehnt ab; der Grund wird dem Assistenten mitgeteilt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Enter sends, Shift+Enter starts a new line</source>
+            <translation>Eingabetaste sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Enter the address of your resource in Azure.</source>
+            <translation>Geben Sie die Adresse Ihrer Ressource in Azure ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Enter the name of the deployment, or list what the endpoint has.</source>
+            <translation>Geben Sie den Namen des Deployments ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Enter the name of the model, or list what the endpoint has.</source>
+            <translation>Geben Sie den Namen des Modells ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Esc, Shift+Esc</source>
+            <translation>Esc, Umschalt+Esc</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Escape</source>
+            <translation>Esc</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Every call asks, whatever was allowed</source>
+            <translation>Jeder Aufruf fragt, gleich was erlaubt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Every call is asked about again</source>
+            <translation>Nach jedem Aufruf wird wieder gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Every tool</source>
+            <translation>Alle Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Examining it</source>
+            <translation>Wird untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Export started</source>
+            <translation>Export begonnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Export the audit log</source>
+            <translation>Audit-Protokoll exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Export the conversation</source>
+            <translation>Gespräch exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Exported</source>
+            <translation>Exportiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Exported to {path}</source>
+            <translation>Nach {path} exportiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Exports</source>
+            <translation>Exporte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Export…</source>
+            <translation>Exportieren…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>failed</source>
+            <translation>fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Faint</source>
+            <translation>Schwach</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Figures</source>
+            <translation>Zahlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>file name</source>
+            <translation>Dateiname</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>File started</source>
+            <translation>Datei begonnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Files</source>
+            <translation>Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Files are decoded in isolated processes: they cannot write files, start programs or use the network.</source>
+            <translation>Dateien werden in abgeschotteten Prozessen dekodiert: Diese können keine Dateien schreiben, keine Programme starten und das Netz nicht nutzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Files outside the conversation's own folder.</source>
+            <translation>Dateien außerhalb des Ordners des Gesprächs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>Files that were not opened</source>
+            <translation>Nicht geöffnete Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>File…</source>
+            <translation>Datei…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/command_palette.py" />
+            <source>Find a command</source>
+            <translation>Befehl suchen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>find a command; this list</source>
+            <translation>Befehl suchen; diese Liste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Find in conversations</source>
+            <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/finding_links.py" />
+            <source>Finding</source>
+            <translation>Befund</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>first and last image</source>
+            <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>Fit</source>
+            <translation>Einpassen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>fit, or maximise; show the point in all</source>
+            <translation>einpassen oder maximieren; den Punkt in allen zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>fit; actual pixels (1:1); window presets</source>
+            <translation>einpassen; Originalpixel (1:1); Fenstervoreinstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/language_models.toml" />
+            <source>Fixed rules choose the tools and put their results into words. It is not a language model; it always works.</source>
+            <translation>Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Das ist kein Sprachmodell; es funktioniert immer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Flip a mammogram to face the middle</source>
+            <translation>Eine Mammografie zur Mitte hin spiegeln</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>flip left-right, top-bottom</source>
+            <translation>links-rechts, oben-unten spiegeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Folder of my hanging protocols…</source>
+            <translation>Ordner meiner Hängeprotokolle…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>folders, DICOMDIRs and zip archives</source>
+            <translation>Ordner, DICOMDIRs und Zip-Archive</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Folder…</source>
+            <translation>Ordner…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT).</source>
+            <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>For every {modality} image. The keys 1 to 9 choose them in this order; the windows in the image's file follow.</source>
+            <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>For which studies</source>
+            <translation>Für welche Studien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>Forget key</source>
+            <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>frame {listed}</source>
+            <translation>Frame {listed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>frames {listed}</source>
+            <translation>Frames {listed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
+            <location filename="../../app/agent/sessions/thread.py" />
+            <source>Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.</source>
+            <translation>Schaffen Sie Platz auf dem Datenträger oder setzen Sie SIGHTLINE_HOME auf einen Ordner, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>From a file or model pack…</source>
+            <translation>Aus Datei oder Modellpaket…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>From a folder…</source>
+            <translation>Aus einem Ordner…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>From the report</source>
+            <translation>Aus dem Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>From the report: {title}</source>
+            <translation>Aus dem Bericht: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>From your settings file. {text}</source>
+            <translation>Aus Ihrer Einstellungsdatei. {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>From {host}. {size_guess}</source>
+            <translation>Von {host}. {size_guess}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>From {host}: {amount}.</source>
+            <translation>Von {host}: {amount}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>GGUF models (*.gguf)</source>
+            <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/endpoint.py" />
+            <source>Give one such as http://127.0.0.1:11434/v1.</source>
+            <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Goal not reached.</source>
+            <translation>Ziel nicht erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Goal not reached: {why}</source>
+            <translation>Ziel nicht erreicht: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Goal reached</source>
+            <translation>Ziel erreicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Hanging protocol</source>
+            <translation>Hängeprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Hanging protocols</source>
+            <translation>Hängeprotokolle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Hanging protocols; those that are ticked are used</source>
+            <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Heatmap: {label}</source>
+            <translation>Heatmap: {label}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Heatmap: {label}, score {score:.2f}</source>
+            <translation>Heatmap: {label}, Score {score:.2f}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Height px</source>
+            <translation>Höhe px</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>HF_TOKEN is not an access token: it contains spaces, line ends or accents</source>
+            <translation>HF_TOKEN ist kein Zugriffstoken: Es enthält Leerzeichen, Zeilenenden oder Akzente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Hidden</source>
+            <translation>Ausgeblendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Hide this layer</source>
+            <translation>Dieses Overlay ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/widgets.py" />
+            <source>Hide this panel</source>
+            <translation>Diesen Bereich ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Home, End</source>
+            <translation>Pos1, Ende</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Host</source>
+            <translation>Host</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>How do the windows look?</source>
+            <translation>Wie sehen die Fenster aus?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>How far may one question go?</source>
+            <translation>Wie weit darf eine Frage gehen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>How long an idle model stays loaded before its memory is freed.</source>
+            <translation>Wie lange ein unbenutztes Modell geladen bleibt, bevor sein Speicher freigegeben wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>How often the language model is asked.</source>
+            <translation>Wie oft das Sprachmodell gefragt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>How to get it</source>
+            <translation>Bezugsweg</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>http:// is not encrypted: use https:// if you can.</source>
+            <translation>http:// ist nicht verschlüsselt: Verwenden Sie https://, wenn Sie können.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>I have read and accept the terms of {title}</source>
+            <translation>Ich habe die Bedingungen von {title} gelesen und akzeptiere sie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>ID {ident}</source>
+            <translation>ID {ident}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>Image</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>image</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/canvas.py" />
+            <source>Image canvas</source>
+            <translation>Bildfläche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Image files (DICOM and other), and other pixel data than those pictures</source>
+            <translation>Bilddateien (DICOM und andere) und andere Pixeldaten als diese Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>image {number}</source>
+            <translation>Bild {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Image: {image}</source>
+            <translation>Bild: {image}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Images found so far stay open; the rest was not read.</source>
+            <translation>Bisher gefundene Bilder bleiben geöffnet; der Rest wurde nicht gelesen.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Images read</source>
+            <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>In memory</source>
+            <translation>Im Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>in the chat: stop now, stop after this tool</source>
+            <translation>im Chat: jetzt stoppen, nach diesem Werkzeug stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>In words</source>
+            <translation>In Worten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>In {folder}</source>
+            <translation>In {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>in, and</source>
+            <translation>hinein und</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Incomplete</source>
+            <translation>Unvollständig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>incomplete</source>
+            <translation>unvollständig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>inferred from</source>
+            <translation>abgeleitet aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Install</source>
+            <translation>Installieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Install a model from a file or model pack</source>
+            <translation>Modell aus Datei oder Modellpaket installieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Install a model from a folder</source>
+            <translation>Modell aus einem Ordner installieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <location filename="../../app/tools/models/sources.py" />
+            <source>Install it with the Sightline that made it, or a later one.</source>
+            <translation>Installieren Sie es mit dem Sightline, das es erstellt hat, oder einem neueren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Install or download: {missing}</source>
+            <translation>Installieren oder herunterladen: {missing}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>Install the model again; a pack contains what was installed.</source>
+            <translation>Installieren Sie das Modell erneut; ein Paket enthält, was installiert wurde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Install {titles}?</source>
+            <translation>{titles} installieren?</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Installed</source>
+            <translation>Installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Installed {time} UTC</source>
+            <translation>Installiert {time} UTC</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Installed, intact</source>
+            <translation>Installiert, unversehrt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Install…</source>
+            <translation>Installieren…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>instance number</source>
+            <translation>Instanznummer</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>instance number, then file name</source>
+            <translation>Instanznummer, dann Dateiname</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>invert; reset window and view</source>
+            <translation>invertieren; Fensterung und Ansicht zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Invisible characters are shown as their codes.</source>
+            <translation>Unsichtbare Zeichen werden als ihre Codes gezeigt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Is it {title}?</source>
+            <translation>Ist es {title}?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Is refused</source>
+            <translation>Wird abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>It cannot be saved: {reason}.</source>
+            <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>it cannot be written ({strerror})</source>
+            <translation>es kann nicht geschrieben werden ({strerror})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>It computes on this machine.</source>
+            <translation>Es rechnet auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>it contains several snapshots, or none</source>
+            <translation>es enthält mehrere Stände oder keinen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>it exists already</source>
+            <translation>es gibt sie bereits</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>It failed without a reason.</source>
+            <translation>Es ist ohne Angabe eines Grundes fehlgeschlagen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>It is drawn over images that are not open. Open the study it belongs to.</source>
+            <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/policy.py" />
+            <source>it is not a JSON object</source>
+            <translation>es ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>It is used from the next start of Sightline on.</source>
+            <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>it leads from https to http, which is not safe</source>
+            <translation>es führt von https zu http, was nicht sicher ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>It only reads what is open.</source>
+            <translation>Es liest nur, was geöffnet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>It runs a program on this machine.</source>
+            <translation>Es führt ein Programm auf diesem Computer aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>It sends data to another machine.</source>
+            <translation>Es sendet Daten an einen anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>It writes files outside this conversation's own folder.</source>
+            <translation>Es schreibt Dateien außerhalb des Ordners dieses Gesprächs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>its card does not allow code</source>
+            <translation>seine Karte erlaubt keinen Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Its files are recorded as they are now, so that any later change is detected.</source>
+            <translation>Die Dateien werden so erfasst, wie sie jetzt sind, damit jede spätere Änderung bemerkt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>Its images may not be open</source>
+            <translation>Vielleicht sind seine Bilder nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
+            <source>its key is in the system keyring, which does not give it out</source>
+            <translation>der Schlüssel liegt im Schlüsselbund des Systems, der ihn nicht herausgibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Its program code has changed since you allowed it.</source>
+            <translation>Der Programmcode hat sich geändert, seit Sie ihn erlaubt haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Its publisher asks for a login, and for its terms to be accepted there.</source>
+            <translation>Der Herausgeber verlangt eine Anmeldung und dass dort seine Bedingungen akzeptiert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Its publisher provides it in another way</source>
+            <translation>Der Herausgeber stellt es auf anderem Weg bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Its publisher provides it only to those who have accepted its terms there.</source>
+            <translation>Der Herausgeber gibt es nur an Personen ab, die dort seine Bedingungen akzeptiert haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Its publisher's own program code can come with the weights. It is run only after your yes.</source>
+            <translation>Mit den Gewichten kann Programmcode des Herausgebers kommen. Er wird nur nach Ihrem Ja ausgeführt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Its questions, answers, results and pictures are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
+            <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Its size is known only once the host is contacted.</source>
+            <translation>Die Größe ist erst bekannt, wenn der Host gefragt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>JSON in the text</source>
+            <translation>JSON im Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>JSON schema</source>
+            <translation>JSON-Schema</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Jump to the latest message</source>
+            <translation>Zur neuesten Nachricht springen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Keep a copy of its folder and tell this computer's administrator.</source>
+            <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Keep this layout for studies like this</source>
+            <translation>Dieses Layout für solche Studien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/model_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Key images</source>
+            <translation>Schlüsselbilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Keyboard and mouse</source>
+            <translation>Tastatur und Maus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Keyboard shortcuts</source>
+            <translation>Tastenkürzel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Keys and gestures</source>
+            <translation>Tasten und Gesten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Keys of other hosts</source>
+            <translation>Schlüssel anderer Hosts</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Keys on the image</source>
+            <translation>Tasten auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Kind of action</source>
+            <translation>Art der Aktion</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Language</source>
+            <translation>Sprache</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Language chosen</source>
+            <translation>Sprache gewählt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Language model</source>
+            <translation>Sprachmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Language model: {model}</source>
+            <translation>Sprachmodell: {model}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Layer</source>
+            <translation>Overlay</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Layers of the image</source>
+            <translation>Overlays des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Layout</source>
+            <translation>Layout</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
+            <translation>Anordnungen: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Least series</source>
+            <translation>Mindestens Serien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>leave a tool, or stop the assistant</source>
+            <translation>ein Werkzeug weglegen oder den Assistenten anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/providers.py" />
+            <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
+            <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>Leave them out of SIGHTLINE_HUB: they would appear in errors and logs.</source>
+            <translation>Lassen Sie sie in SIGHTLINE_HUB weg: Sie erschienen sonst in Fehlern und Protokollen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Left</source>
+            <translation>Links</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Left drag</source>
+            <translation>Links ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>left out</source>
+            <translation>ausgelassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Lengths in px</source>
+            <translation>Längen in px</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Let rules answer what they are certain of</source>
+            <translation>Regeln beantworten lassen, was sie sicher wissen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Licence</source>
+            <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Light</source>
+            <translation>Hell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Limits</source>
+            <translation>Grenzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Limits…</source>
+            <translation>Grenzen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Line</source>
+            <translation>Zeile</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Line finished</source>
+            <translation>Zeile vervollständigt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Lines lost</source>
+            <translation>Zeilen verloren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Lines of the audit log, the newest first</source>
+            <translation>Zeilen des Audit-Protokolls, die neueste zuerst</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Link</source>
+            <translation>Verknüpfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Link scrolling</source>
+            <translation>Blättern verknüpfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Link the active viewport</source>
+            <translation>Aktiven Viewport verknüpfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Link window</source>
+            <translation>Fensterung verknüpfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Link zoom and pan</source>
+            <translation>Zoom und Verschieben verknüpfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/linking.py" />
+            <source>Linked by image number: no common position</source>
+            <translation>Über die Bildnummer verknüpft: keine gemeinsame Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/linking.py" />
+            <source>Linked by position</source>
+            <translation>Über die Position verknüpft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/viewport_bar.py" />
+            <source>Linked to the other viewports</source>
+            <translation>Mit den anderen Viewports verknüpft</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>links: scrolling, window, zoom, viewport, lines</source>
+            <translation>Verknüpfung: Blättern, Fensterung, Zoom, Viewport, Linien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>List models</source>
+            <translation>Modelle listen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Liver</source>
+            <translation>Leber</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Loaded on {device}</source>
+            <translation>Geladen auf {device}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Loading</source>
+            <translation>Lädt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Loading…</source>
+            <translation>Lädt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Log</source>
+            <translation>Protokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Log lines, unchanged (*.jsonl)</source>
+            <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Look at these files, or trust their publisher; then add --allow-code.</source>
+            <translation>Sehen Sie diese Dateien durch oder vertrauen Sie ihrem Herausgeber; ergänzen Sie dann --allow-code.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Looking for a stored key…</source>
+            <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>low (see-through)</source>
+            <translation>niedrig (durchsichtig)</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Lung</source>
+            <translation>Lunge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Made for</source>
+            <translation>Gemacht für</translation>
+        </message>
+        <message>
+            <location filename="../../app/errors.py" />
+            <source>Make room on it, then try again.</source>
+            <translation>Schaffen Sie dort Platz und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Make room on the disk, or ask for the right to write there</source>
+            <translation>Schaffen Sie Platz auf dem Datenträger oder bitten Sie dort um das Schreibrecht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
+            <translation>Schaffen Sie dort Platz oder setzen Sie SIGHTLINE_MODELS auf einen Ordner mit Platz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>Make space, or write the pack elsewhere.</source>
+            <translation>Schaffen Sie Platz oder schreiben Sie das Paket an einen anderen Ort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Manage hanging protocols…</source>
+            <translation>Hängeprotokolle verwalten…</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>mark a box, a point, one outside</source>
+            <translation>Rechteck, Punkt, Punkt außerhalb markieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Marked by hand</source>
+            <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/viewport_bar.py" />
+            <source>Maximise  (X or double click)</source>
+            <translation>Maximieren  (X oder Doppelklick)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Maximise viewport</source>
+            <translation>Viewport maximieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>May stay empty</source>
+            <translation>Darf leer bleiben</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Mean value</source>
+            <translation>Mittelwert</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>measure a length, an angle</source>
+            <translation>Länge, Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Measured by hand</source>
+            <translation>Von Hand gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Mediastinum</source>
+            <translation>Mediastinum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Medium</source>
+            <translation>Mittel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Middle, or Space + left</source>
+            <translation>Mitte, oder Leertaste + links</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>minutes</source>
+            <translation>Minuten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Modality</source>
+            <translation>Modalität</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Model accepted</source>
+            <translation>Modell akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Model file</source>
+            <translation>Modelldatei</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Model installed</source>
+            <translation>Modell installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Model on this computer</source>
+            <translation>Modell auf diesem Computer</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Model removed</source>
+            <translation>Modell entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Models</source>
+            <translation>Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Models and model packs (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)</source>
+            <translation>Modelle und Modellpakete (*.zip *.tar *.tar.gz *.tgz *.safetensors *.pt *.pth *.bin)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/missing_models.py" />
+            <source>Models needed for this are not installed or not accepted: {names}.</source>
+            <translation>Dafür benötigte Modelle sind nicht installiert oder nicht akzeptiert: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <location filename="../../app/views/chat/tool_card.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Models…</source>
+            <translation>Modelle…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>More ways to stop</source>
+            <translation>Weitere Arten zu stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Mouse on the image</source>
+            <translation>Maus auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>move it; select a tool's finding first</source>
+            <translation>verschieben; Befunde von Werkzeugen zuerst auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>move the focus</source>
+            <translation>den Fokus bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>name as the endpoint knows it</source>
+            <translation>Name, wie ihn der Endpunkt kennt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Name one of its folders.</source>
+            <translation>Geben Sie einen seiner Ordner an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Name, or nothing for its first question:</source>
+            <translation>Name, oder nichts für die erste Frage:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Names and descriptions of the tools, and the tools' results</source>
+            <translation>Namen und Beschreibungen der Werkzeuge und deren Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
+            <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Never sent</source>
+            <translation>Nie gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>New key</source>
+            <translation>Neue Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>New thread</source>
+            <translation>Neues Gespräch</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>next and previous frame or image</source>
+            <translation>nächstes und voriges Frame oder Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Next report</source>
+            <translation>Nächster Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Next viewport</source>
+            <translation>Nächster Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>next, previous key image</source>
+            <translation>nächstes, voriges Schlüsselbild</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>next, previous series</source>
+            <translation>nächste, vorige Serie</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>next, previous viewport; maximise it</source>
+            <translation>nächster, voriger Viewport; maximieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>No arguments.</source>
+            <translation>Keine Argumente.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>No attributes</source>
+            <translation>Keine Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>no cost</source>
+            <translation>keine Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>No earlier conversations yet</source>
+            <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>No hanging protocol is for this study</source>
+            <translation>Für diese Studie gibt es kein Hängeprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>No host: nothing is sent anywhere before you are asked.</source>
+            <translation>Kein Host: Nichts wird irgendwohin gesendet, bevor Sie gefragt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>No image open</source>
+            <translation>Kein Bild geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>No images in {name}</source>
+            <translation>Keine Bilder in {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>No images in {name} and {count} more</source>
+            <translation>Keine Bilder in {name} und {count} weiteren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>No key</source>
+            <translation>Keine Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>no key</source>
+            <translation>keine Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>No key for {host} is known.</source>
+            <translation>Für {host} ist kein Schlüssel bekannt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>No layers</source>
+            <translation>Keine Overlays</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>no limit</source>
+            <translation>keine Grenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>No line matches</source>
+            <translation>Keine Zeile passt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/providers.py" />
+            <source>no model file is chosen for the local model</source>
+            <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/probe.py" />
+            <source>no model is named</source>
+            <translation>es ist kein Modell angegeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>No patient data in the file</source>
+            <translation>Keine Patientendaten in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>No pixels are sent.</source>
+            <translation>Es werden keine Pixel gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>No session is kept on this computer</source>
+            <translation>Auf diesem Computer ist keine Sitzung gemerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>No study open</source>
+            <translation>Keine Studie geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>none</source>
+            <translation>keine</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>None (as acquired)</source>
+            <translation>Keiner (wie aufgenommen)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>None for this study</source>
+            <translation>Keines für diese Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>None of its own: {rule}</source>
+            <translation>Keine eigene: {rule}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>None of the words</source>
+            <translation>Keines der Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>None with these words</source>
+            <translation>Keines mit diesen Wörtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>None: you are asked about every such call.</source>
+            <translation>Keine: Sie werden bei jedem solchen Aufruf gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Not allowed</source>
+            <translation>Nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <source>not allowed</source>
+            <translation>nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Not allowed in this conversation</source>
+            <translation>In diesem Gespräch nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>not an NRRD, NIfTI or MetaImage volume</source>
+            <translation>kein NRRD-, NIfTI- oder MetaImage-Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Not answered; nothing was done.</source>
+            <translation>Nicht beantwortet; es wurde nichts getan.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>NOT AS IT WAS WRITTEN: {problem}</source>
+            <translation>NICHT WIE GESCHRIEBEN: {problem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Not checked yet. Verify checks every line.</source>
+            <translation>Noch nicht geprüft. „Prüfen“ prüft jede Zeile.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Not checked: {reason}</source>
+            <translation>Nicht geprüft: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>not displayable</source>
+            <translation>nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Not for diagnosis. Sightline is not a medical device; AI results may be wrong or incomplete.</source>
+            <translation>Nicht zur Diagnose. Sightline ist kein Medizinprodukt; KI-Ergebnisse können falsch oder unvollständig sein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Not found</source>
+            <translation>Nicht gefunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Not in this conversation</source>
+            <translation>Nicht in diesem Gespräch</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Not installed</source>
+            <translation>Nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <location filename="../../resources/tables/window.toml" />
+            <source>not installed</source>
+            <translation>nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <location filename="../../app/views/settings/fields.py" />
+            <source>not known</source>
+            <translation>nicht bekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/viewport_bar.py" />
+            <source>Not linked to the other viewports</source>
+            <translation>Nicht mit den anderen Viewports verknüpft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>not needed</source>
+            <translation>nicht nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>not needed by most local servers</source>
+            <translation>für die meisten lokalen Server nicht nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>not open</source>
+            <translation>nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Not run</source>
+            <translation>Nicht ausgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <source>not run</source>
+            <translation>nicht ausgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../resources/tables/window.toml" />
+            <source>Not the published files</source>
+            <translation>Nicht die veröffentlichten Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Not used</source>
+            <translation>Nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Nothing</source>
+            <translation>Nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Nothing leaves this computer.</source>
+            <translation>Nichts verlässt diesen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Noting it</source>
+            <translation>Wird vermerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Offer an answer for the whole conversation</source>
+            <translation>Eine Antwort für das ganze Gespräch anbieten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Offline planner</source>
+            <translation>Offline-Planer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Offline planner: fixed rules choose the tools and put their results into words. It is not a language model. Nothing leaves this computer. Click to change.</source>
+            <translation>Offline-Planer: Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Er ist kein Sprachmodell. Nichts verlässt diesen Computer. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>On record</source>
+            <translation>Aufzeichnung</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>on the image: panels; full screen; image texts</source>
+            <translation>auf dem Bild: Bereiche; Vollbild; Bildtexte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>One large, three small</source>
+            <translation>Ein großer, drei kleine</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>One large, two small</source>
+            <translation>Ein großer, zwei kleine</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>One of the words</source>
+            <translation>Eines der Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>One viewport</source>
+            <translation>Ein Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Only for models that can look at pictures.</source>
+            <translation>Nur für Modelle, die Bilder ansehen können.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>only https addresses are fetched</source>
+            <translation>es werden nur https-Adressen abgerufen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>onto a viewport, or its edge for a new one</source>
+            <translation>auf einen Viewport, oder an dessen Rand für einen neuen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Opacity</source>
+            <translation>Deckkraft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Opacity of filled layers</source>
+            <translation>Deckkraft gefüllter Overlays</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>Open a DICOM segmentation as you would an image</source>
+            <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Open a study to begin</source>
+            <translation>Öffnen Sie eine Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Open again</source>
+            <translation>Wieder öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Open an image first.</source>
+            <translation>Öffnen Sie zuerst ein Bild.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Open an image, then ask</source>
+            <translation>Öffnen Sie ein Bild und fragen Sie dann</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Open files or drop them on the window.</source>
+            <translation>Öffnen Sie Dateien oder ziehen Sie sie auf das Fenster.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>open files, open a folder</source>
+            <translation>Dateien öffnen, Ordner öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thumbnails.py" />
+            <source>Open picture {lines} beside the image</source>
+            <translation>Bild {lines} neben dem Bild öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open the last session</source>
+            <translation>Letzte Sitzung öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Open the model {first}</source>
+            <translation>Modell {first} öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Open the models</source>
+            <translation>Modelle öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/language_models.toml" />
+            <source>OpenAI itself, or a server with the same API: vLLM, Ollama, LM Studio, llama.cpp and others, here or in your network.</source>
+            <translation>OpenAI selbst oder ein Server mit derselben API: vLLM, Ollama, LM Studio, llama.cpp und andere, hier oder in Ihrem Netz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>OpenAI-compatible endpoint</source>
+            <translation>OpenAI-kompatibler Endpunkt</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/file_opening.py" />
+            <source>Opening %n items…</source>
+            <extracomment>Singular: Opening %n item…</extracomment>
+            <translation>
+                <numerusform>%n Eintrag wird geöffnet…</numerusform>
+                <numerusform>%n Einträge werden geöffnet…</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Opening stopped</source>
+            <translation>Öffnen gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Opening {name}…</source>
+            <translation>{name} wird geöffnet…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Opening: {done:,} of {total:,} files</source>
+            <translation>Öffnen: {done:,} von {total:,} Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Outcome</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/finding_links.py" />
+            <source>Outdated: an outline was changed by hand ({labels}). Figures from it no longer hold; the findings list has those of now.</source>
+            <translation>Veraltet: Ein Umriss wurde von Hand geändert ({labels}). Zahlen daraus gelten nicht mehr; die Befundliste hat die jetzigen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Overlay on the image</source>
+            <translation>Über das Bild legen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Page Up, Page Down</source>
+            <translation>Bild auf, Bild ab</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Pages of the settings</source>
+            <translation>Seiten der Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>pan the image</source>
+            <translation>Bild verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>pan with the left mouse button</source>
+            <translation>mit der linken Maustaste verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Part {number}</source>
+            <translation>Teil {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>patient</source>
+            <translation>Patient</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Permission asked</source>
+            <translation>Genehmigung erfragt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Permission withdrawn</source>
+            <translation>Genehmigung zurückgezogen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>Picture</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Pictures</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>pictures</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Pictures are sent only after you are asked again.</source>
+            <translation>Bilder werden erst gesendet, nachdem Sie erneut gefragt wurden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Pictures may be sent to {host}</source>
+            <translation>Bilder dürfen an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Pictures of what the viewer shows: only to models that are set to receive pictures, after you have seen them and agreed, and once more where they may identify the patient</source>
+            <translation>Bilder dessen, was der Betrachter zeigt: nur an Modelle, die Bilder erhalten sollen, nachdem Sie sie gesehen und zugestimmt haben, und ein weiteres Mal, wo sie den Patienten erkennen lassen könnten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Pixel spacing unknown: lengths in px</source>
+            <translation>Pixelabstand unbekannt: Längen in px</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Plan</source>
+            <translation>Plan</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Plan · {done} of {count} done</source>
+            <translation>Plan · {done} von {count} fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Plan · {done} of {count} done · goal reached</source>
+            <translation>Plan · {done} von {count} fertig · Ziel erreicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Plan, {text}</source>
+            <translation>Plan, {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Planned by rules</source>
+            <translation>Von Regeln geplant</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>planned by rules</source>
+            <translation>von Regeln geplant</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Planned by the language model</source>
+            <translation>Vom Sprachmodell geplant</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>planned by the language model</source>
+            <translation>vom Sprachmodell geplant</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>play or pause a cine, those of all viewports; faster, slower</source>
+            <translation>Cine abspielen oder anhalten, in allen Ansichten; schneller, langsamer</translation>
+        </message>
+        <message>
+            <location filename="../../app/errors.py" />
+            <source>Please try again, or report it; the log has the details.</source>
+            <translation>Bitte versuchen Sie es erneut oder melden Sie es; Einzelheiten stehen in der Protokolldatei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>position along the normal</source>
+            <translation>Position entlang der Normalen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Position in the series</source>
+            <translation>Position in der Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/plane_switch.py" />
+            <source>Preparing {plane} sections: {done} of {total} images</source>
+            <translation>Schnitte werden vorbereitet ({plane}): {done} von {total} Bildern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/plane_switch.py" />
+            <source>Preparing {plane} sections…</source>
+            <translation>Schnitte werden vorbereitet ({plane})…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Presentation</source>
+            <translation>Präsentation</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Presentation state</source>
+            <translation>Präsentationszustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>presentation state</source>
+            <translation>Präsentationszustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Preset {number}</source>
+            <translation>Vorgabe {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Presets: name, centre and width</source>
+            <translation>Vorgaben: Name, Mitte und Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>press the button that has the focus</source>
+            <translation>den Knopf mit dem Fokus drücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Previous report</source>
+            <translation>Vorheriger Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Previous viewport</source>
+            <translation>Vorheriger Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Price</source>
+            <translation>Preis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Price of answers</source>
+            <translation>Preis der Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Price of questions</source>
+            <translation>Preis der Fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Privacy</source>
+            <translation>Datenschutz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>program code</source>
+            <translation>Programmcode</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Program code came with its weights. You allowed it to run.</source>
+            <translation>Mit den Gewichten kam Programmcode. Sie haben seine Ausführung erlaubt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Program code of {title}</source>
+            <translation>Programmcode von {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/widgets.py" />
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Progress</source>
+            <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Provider</source>
+            <translation>Anbieter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>put in by a rule</source>
+            <translation>von einer Regel eingefügt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
+            <source>Put the file audit.key back from a backup. Without it a new log must be started: move the folder of the audit log and that file away.</source>
+            <translation>Legen Sie die Datei audit.key aus einer Sicherung zurück. Ohne sie muss ein neues Protokoll begonnen werden: Verschieben Sie den Ordner des Audit-Protokolls und diese Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Question</source>
+            <translation>Frage</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Question answered</source>
+            <translation>Frage beantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Question asked</source>
+            <translation>Frage gestellt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Question failed</source>
+            <translation>Frage fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Question stopped</source>
+            <translation>Frage gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Questions and answers of the language model together.</source>
+            <translation>Fragen und Antworten des Sprachmodells zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Questions and tool results, without identifying attributes, will be sent to {place}. You are asked once in each conversation before anything is sent.</source>
+            <translation>Fragen und Werkzeugergebnisse werden ohne identifizierende Attribute an {place} gesendet. Sie werden in jedem Gespräch einmal gefragt, bevor etwas gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Queue the question</source>
+            <translation>Frage einreihen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Queued</source>
+            <translation>Eingereiht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Queued questions</source>
+            <translation>Eingereihte Fragen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>quit, settings</source>
+            <translation>beenden, Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Reaching a limit ends the run with a summary of what was found so far; nothing that was found is lost.</source>
+            <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Read every file and compare it with the published one</source>
+            <translation>Jede Datei lesen und mit der veröffentlichten vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Reading</source>
+            <translation>Wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Reading the attributes…</source>
+            <translation>Attribute werden gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Reading the audit log</source>
+            <translation>Das Audit-Protokoll wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Reading the models folder</source>
+            <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Reading the report…</source>
+            <translation>Der Bericht wird gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Reading…</source>
+            <translation>Wird gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Reads</source>
+            <translation>Liest</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>reads</source>
+            <translation>liest</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Ready</source>
+            <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Reason for not allowing it</source>
+            <translation>Grund für die Ablehnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Reason for not allowing it (optional)</source>
+            <translation>Grund für die Ablehnung (freiwillig)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Reasons against it</source>
+            <translation>Gründe dagegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Reference lines</source>
+            <translation>Referenzlinien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Refresh</source>
+            <translation>Aktualisieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>refused</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>refused in %n conversations</source>
+            <extracomment>Singular: refused in one conversation</extracomment>
+            <translation>
+                <numerusform>in einem Gespräch abgelehnt</numerusform>
+                <numerusform>in %n Gesprächen abgelehnt</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Region</source>
+            <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>region</source>
+            <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>remove the selected finding</source>
+            <translation>ausgewählten Befund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Remove this layer</source>
+            <translation>Dieses Overlay entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Remove this question from the queue</source>
+            <translation>Diese Frage aus der Warteschlange nehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Remove {title}?</source>
+            <translation>{title} entfernen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Remove…</source>
+            <translation>Entfernen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Removing</source>
+            <translation>Wird entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Rename the conversation</source>
+            <translation>Gespräch umbenennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Rename…</source>
+            <translation>Umbenennen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Report</source>
+            <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>report</source>
+            <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>requests</source>
+            <translation>Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Reset</source>
+            <translation>Zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Reset all</source>
+            <translation>Alle zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Restore defaults</source>
+            <translation>Standardwerte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Result</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Result of the test</source>
+            <translation>Ergebnis des Tests</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Result {number}, from earlier</source>
+            <translation>Ergebnis {number}, von früher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Result {number}: {title} ({tool})</source>
+            <translation>Ergebnis {number}: {title} ({tool})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
+            <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Revision {revision}</source>
+            <translation>Revision {revision}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Right</source>
+            <translation>Rechts</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Right drag, click</source>
+            <translation>Rechts ziehen, klicken</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>rotate left, right</source>
+            <translation>nach links, rechts drehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Row {number}: {problem}</source>
+            <translation>Zeile {number}: {problem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Rows and columns</source>
+            <translation>Zeilen und Spalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Rows and columns of viewports</source>
+            <translation>Zeilen und Spalten der Viewports</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Rule</source>
+            <translation>Regel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Rule for it</source>
+            <translation>Regel dafür</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Rule for the session</source>
+            <translation>Regel für die Sitzung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Rule for {tool}</source>
+            <translation>Regel für {tool}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Rules first</source>
+            <translation>Regeln zuerst</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/demo.py" />
+            <source>Run `python3 installer/bootstrap.py run` once, or `pip install pydicom-data`</source>
+            <translation>Führen Sie einmal `python3 installer/bootstrap.py run` aus, oder `pip install pydicom-data`</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>Run the tool again</source>
+            <translation>Führen Sie das Werkzeug erneut aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Running</source>
+            <translation>Läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>running</source>
+            <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Runs</source>
+            <translation>Läufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Runs an imaging model; writes into the conversation's own folder.</source>
+            <translation>Führt ein Bildmodell aus; schreibt in den Ordner des Gesprächs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Runs freely</source>
+            <translation>Läuft frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>runs freely</source>
+            <translation>läuft frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Runs programs</source>
+            <translation>Führt Programme aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>runs programs</source>
+            <translation>führt Programme aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Sagittal</source>
+            <translation>Sagittal</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>sagittal</source>
+            <translation>sagittal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Save</source>
+            <translation>Speichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>Save a picture of the window with --screenshot FILE.</source>
+            <translation>Speichern Sie ein Bild des Fensters mit --screenshot DATEI.</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Saved %n lines to {path}.</source>
+            <extracomment>Singular: Saved %n line to {path}.</extracomment>
+            <translation>
+                <numerusform>%n Zeile in {path} gespeichert.</numerusform>
+                <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Saved. It holds for the next study that is opened.</source>
+            <translation>Gespeichert. Es gilt ab der nächsten geöffneten Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Saving…</source>
+            <translation>Wird gespeichert…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Say which it is with --name, or install one folder models--* at a time.</source>
+            <translation>Sagen Sie mit --name, welches es ist, oder installieren Sie die Ordner models--* einzeln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Say which it is with --name.</source>
+            <translation>Sagen Sie mit --name, welches es ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Scroll down: you have not seen every picture.</source>
+            <translation>Blättern Sie nach unten: Sie haben nicht jedes Bild gesehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>scroll through the images</source>
+            <translation>durch die Bilder blättern</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>scroll through the series</source>
+            <translation>durch die Serie blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Scroll up to see what is asked; then it can be allowed.</source>
+            <translation>Blättern Sie nach oben, um zu sehen, was gefragt wird; dann kann es erlaubt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>scroll, or zoom; zoom at the cursor</source>
+            <translation>blättern oder zoomen; am Mauszeiger zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Search a command or a key</source>
+            <translation>Befehl oder Taste suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>search in a report</source>
+            <translation>in einem Befund suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Search in the report</source>
+            <translation>Im Bericht suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Search patient, study or series</source>
+            <translation>Patient, Studie oder Serie suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Search tag, name or value</source>
+            <translation>Tag, Name oder Wert suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Search the attributes</source>
+            <translation>Attribute durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Search the audit log</source>
+            <translation>Audit-Protokoll durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/command_palette.py" />
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Search the commands</source>
+            <translation>Befehle durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Search the open studies</source>
+            <translation>Geöffnete Studien durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Search: a tool, a host, or the SOP Instance UID of an image</source>
+            <translation>Suche: Werkzeug, Host oder SOP Instance UID eines Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Second window</source>
+            <translation>Zweites Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>second window</source>
+            <translation>zweites Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>Section</source>
+            <translation>Abschnitt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>See it in full size</source>
+            <translation>In voller Größe ansehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>See the study list for what to do.</source>
+            <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>segment what you marked</source>
+            <translation>Markiertes segmentieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>segmentation</source>
+            <translation>Segmentierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Segmentations, structure sets, presentation states and overlays of the shown image appear here.</source>
+            <translation>Segmentierungen, Konturensätze, Präsentationszustände und Overlays des gezeigten Bildes erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Select a line to see its details</source>
+            <translation>Wählen Sie eine Zeile, um Einzelheiten zu sehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/text_view.py" />
+            <source>Select all</source>
+            <translation>Alles auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>select it</source>
+            <translation>auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>selected from</source>
+            <translation>ausgewählt aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>selection of key images</source>
+            <translation>Auswahl von Schlüsselbildern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Self-check</source>
+            <translation>Selbsttest</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send</source>
+            <translation>Senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send anyway</source>
+            <translation>Trotzdem senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send pictures</source>
+            <translation>Bilder senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send the question</source>
+            <translation>Frage senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send to another computer?</source>
+            <translation>An einen anderen Computer senden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Sends</source>
+            <translation>Sendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>sends</source>
+            <translation>sendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Sent</source>
+            <translation>Gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Sent to a host that you allowed</source>
+            <translation>An einen von Ihnen erlaubten Host gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>Series</source>
+            <translation>Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Series description</source>
+            <translation>Serienbeschreibung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>Series {number}</source>
+            <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Set</source>
+            <translation>Setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>set of contours</source>
+            <translation>Konturensatz</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>Set SIGHTLINE_MODELS to a folder that you may write to.</source>
+            <translation>Setzen Sie SIGHTLINE_MODELS auf einen Ordner, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Settings</source>
+            <translation>Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Settings changed</source>
+            <translation>Einstellungen geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shipped</source>
+            <translation>Mitgeliefert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Shipped ones</source>
+            <translation>Mitgelieferte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shipped with Sightline. Duplicate it to have one that you can edit.</source>
+            <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Show earlier messages</source>
+            <translation>Frühere Nachrichten zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Show it pictures of what the viewer shows</source>
+            <translation>Ihm Bilder dessen zeigen, was der Betrachter zeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Show its attributes</source>
+            <translation>Attribute zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>Show its image first</source>
+            <translation>Zeigen Sie zuerst sein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Show only this</source>
+            <translation>Nur dies zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>show or hide heatmaps</source>
+            <translation>Heatmaps zeigen oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Show the question</source>
+            <translation>Frage zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>Show the whole layer</source>
+            <translation>Ganzes Overlay zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>Show {text}</source>
+            <translation>{text} zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/finding_links.py" />
+            <source>Show {text} on the image</source>
+            <translation>{text} im Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shows</source>
+            <translation>Zeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Side</source>
+            <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Sightline audit log</source>
+            <translation>Sightline Audit-Protokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Sightline conversation {day:%Y-%m-%d %H%M}</source>
+            <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Sightline started</source>
+            <translation>Sightline gestartet</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/language_models.toml" />
+            <source>Sightline starts a language model from a file on this computer, in a process of its own, and stops it again. Loading can take half a minute.</source>
+            <translation>Sightline startet ein Sprachmodell aus einer Datei auf diesem Computer in einem eigenen Prozess und beendet es wieder. Das Laden kann eine halbe Minute dauern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Sightline was closed before this was finished.</source>
+            <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_table.py" />
+            <source>Size</source>
+            <translation>Größe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Some fields cannot be saved as they are.</source>
+            <translation>Einige Felder können so nicht gespeichert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>Something went wrong</source>
+            <translation>Etwas ist schiefgegangen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/background.py" />
+            <source>something went wrong inside Sightline</source>
+            <translation>in Sightline ist ein Fehler aufgetreten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>Sorted by {order}</source>
+            <translation>Sortiert nach {order}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Source</source>
+            <translation>Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Sources</source>
+            <translation>Quellen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>specimen</source>
+            <translation>Präparat</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>standard space</source>
+            <translation>Standardraum</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/anthropic_model.py" />
+            <source>Start it once with `python3 installer/bootstrap.py run` without --viewer-only, which adds it; in an environment of your own: `pip install anthropic`. Or choose another provider.</source>
+            <translation>Starten Sie einmal mit `python3 installer/bootstrap.py run` ohne --viewer-only, dann wird es ergänzt; in einer eigenen Umgebung: `pip install anthropic`. Oder wählen Sie einen anderen Anbieter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Starting the model. This can take half a minute…</source>
+            <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_table.py" />
+            <source>State</source>
+            <translation>Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Step {place} of {count}: </source>
+            <translation>Schritt {place} von {count}: </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Steps</source>
+            <translation>Schritte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Steps of the test</source>
+            <translation>Schritte des Tests</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>Stopp (Esc)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop after this tool</source>
+            <translation>Nach diesem Werkzeug stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop at once (Esc)</source>
+            <translation>Sofort stoppen (Esc)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop now</source>
+            <translation>Jetzt stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/file_opening.py" />
+            <source>Stop opening</source>
+            <translation>Öffnen stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Stop the answer first.</source>
+            <translation>Stoppen Sie zuerst die Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Stopped</source>
+            <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <source>stopped</source>
+            <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Stopped; nothing was changed.</source>
+            <translation>Gestoppt; es wurde nichts geändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Stopping</source>
+            <translation>Wird gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Stopping after these tools…</source>
+            <translation>Stopp nach diesen Werkzeugen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Stopping after this tool…</source>
+            <translation>Stopp nach diesem Werkzeug…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Stopping…</source>
+            <translation>Wird gestoppt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>stored; type another to replace it</source>
+            <translation>gespeichert; zum Ersetzen einen anderen eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/dicom.toml" />
+            <source>Stroke</source>
+            <translation>Schlaganfall</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>Strong</source>
+            <translation>Stark</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Studies</source>
+            <translation>Studien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>Studies and series</source>
+            <translation>Studien und Serien</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>studies, attributes, findings, layers, assistant</source>
+            <translation>Studien, Attribute, Befunde, Ebenen, Assistent</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Summary</source>
+            <translation>Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/synthetic_band.py" />
+            <source>SYNTHETIC</source>
+            <translation>SYNTHETISCH</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/synthetic_band.py" />
+            <source>SYNTHETIC, made by {model}: not a patient</source>
+            <translation>SYNTHETISCH, erzeugt von {model}: kein Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>SYNTHETIC, no patient</source>
+            <translation>SYNTHETISCH, kein Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/synthetic_band.py" />
+            <source>SYNTHETIC: not a patient</source>
+            <translation>SYNTHETISCH: kein Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>System</source>
+            <translation>System</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Tab, {full_screen}, {texts}</source>
+            <translation>Tab, {full_screen}, {texts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Table (*.csv)</source>
+            <translation>Tabelle (*.csv)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Tag</source>
+            <translation>Tag</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Take it out of memory; it is loaded again when needed</source>
+            <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Take the key</source>
+            <translation>Taste übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Takes effect at once, until Sightline is closed.</source>
+            <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>temporal position</source>
+            <translation>zeitliche Position</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>ten back, ten forward</source>
+            <translation>zehn zurück, zehn vor</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Terms</source>
+            <translation>Bedingungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Terms and code…</source>
+            <translation>Bedingungen und Code…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Terms not accepted</source>
+            <translation>Bedingungen nicht akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Terms of {title}</source>
+            <translation>Bedingungen von {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Test connection</source>
+            <translation>Verbindung testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Test model</source>
+            <translation>Modell testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Tested here</source>
+            <translation>Hier getestet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>text and results</source>
+            <translation>Text und Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/providers.py" />
+            <source>the address of the language model contains more than host and path</source>
+            <translation>die Adresse des Sprachmodells enthält mehr als Host und Pfad</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/endpoint.py" />
+            <source>the address of the language model is not a web address</source>
+            <translation>die Adresse des Sprachmodells ist keine Webadresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/agent_thread.py" />
+            <source>The assistant is not running.</source>
+            <translation>Der Assistent läuft nicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The assistant is told the reason. Enter refuses.</source>
+            <translation>Der Grund wird dem Assistenten mitgeteilt. Die Eingabetaste lehnt ab.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The assistant is waiting for your answer.</source>
+            <translation>Der Assistent wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The assistant kept asking for the same tool call and was stopped.</source>
+            <translation>Der Assistent verlangte immer wieder denselben Werkzeugaufruf und wurde gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The assistant repeated itself in a loop and was stopped.</source>
+            <translation>Der Assistent wiederholte sich in einer Schleife und wurde gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>The assistant runs imaging tools on it. What they find is drawn on the image.</source>
+            <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>The attributes cannot be read</source>
+            <translation>Die Attribute sind nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>The audit log cannot be read</source>
+            <translation>Das Audit-Protokoll ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>the audit log cannot be read ({reason})</source>
+            <translation>das Audit-Protokoll ist nicht lesbar ({reason})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>The audit log is empty</source>
+            <translation>Das Audit-Protokoll ist leer</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>The check needs the AI packages: see `python3 installer/bootstrap.py run`.</source>
+            <translation>Die Prüfung braucht die KI-Pakete: siehe `python3 installer/bootstrap.py run`.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>The chosen model needs none.</source>
+            <translation>Das gewählte Modell braucht keinen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>The conversation may be sent to {host}</source>
+            <translation>Das Gespräch darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/scan.py" />
+            <source>the decoding process sent a broken answer</source>
+            <translation>der Dekodierprozess hat eine fehlerhafte Antwort gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/demo.py" />
+            <source>the demo study is not installed</source>
+            <translation>die Demo-Studie ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/errors.py" />
+            <source>The disk is full</source>
+            <translation>Der Datenträger ist voll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>The document contains this conversation as it is: your questions, the answers, what the tools were given and what they found. It may name the patient. Save it only where patient data may be kept.</source>
+            <translation>Das Dokument enthält dieses Gespräch so, wie es ist: Ihre Fragen, die Antworten, was die Werkzeuge erhielten und was sie fanden. Es kann den Patienten nennen. Speichern Sie es nur dort, wo Patientendaten liegen dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>The document may contain patient data.</source>
+            <translation>Das Dokument kann Patientendaten enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>The endpoint failed</source>
+            <translation>Der Endpunkt hat versagt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>The endpoint is on this computer; nothing leaves it.</source>
+            <translation>Der Endpunkt ist auf diesem Computer; nichts verlässt ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>The endpoint lists no models: type the name.</source>
+            <translation>Der Endpunkt listet keine Modelle: Geben Sie den Namen ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>The endpoint's own tool calls</source>
+            <translation>Die Werkzeugaufrufe des Endpunkts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
+            <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The exact arguments</source>
+            <translation>Die genauen Argumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
+            <source>the file of its key is damaged</source>
+            <translation>die Datei mit dem Schlüssel ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>the folder cannot be opened: {strerror}</source>
+            <translation>der Ordner kann nicht geöffnet werden: {strerror}</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/probe.py" />
+            <source>The folder contains no transformers model: config.json and safetensors are needed.</source>
+            <translation>Der Ordner enthält kein Transformers-Modell: Benötigt werden config.json und safetensors.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>the graphics card</source>
+            <translation>der Grafikkarte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The graphics card (CUDA)</source>
+            <translation>Die Grafikkarte (CUDA)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The graphics card where there is one</source>
+            <translation>Die Grafikkarte, wo es eine gibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>the graphics unit</source>
+            <translation>der Grafikeinheit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The graphics unit (Apple)</source>
+            <translation>Die Grafikeinheit (Apple)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>The host learns this computer's network address and what is downloaded; no image or patient data is sent.</source>
+            <translation>Der Host erfährt die Netzwerkadresse dieses Computers und was heruntergeladen wird; Bild- oder Patientendaten werden nicht gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>the hub's answer was not understood</source>
+            <translation>die Antwort des Hubs war nicht verständlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The installed and loaded models, licences and limits; install, verify, remove.</source>
+            <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The key contains characters that no key has: copy it again.</source>
+            <translation>Der Schlüssel enthält Zeichen, die kein Schlüssel hat: Kopieren Sie ihn noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The key for {host} is found in {where}, and sent to no other host. Leave the field empty to go on using it.</source>
+            <translation>Der Schlüssel für {host} wurde gefunden ({where}) und wird an keinen anderen Host gesendet. Lassen Sie das Feld leer, um ihn weiter zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>The key for {host} is in {where}. It is sent to no other host.</source>
+            <translation>Der Schlüssel für {host} ist vorhanden ({where}). Er wird an keinen anderen Host gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The key was typed before there was a host and was removed: type it again for this address.</source>
+            <translation>Der Schlüssel wurde eingegeben, bevor es einen Host gab, und wurde entfernt: Geben Sie ihn für diese Adresse erneut ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The key was typed for {host} and was removed: type it again for this address.</source>
+            <translation>Der Schlüssel wurde für {host} eingegeben und wurde entfernt: Geben Sie ihn für diese Adresse erneut ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>The keyring could not be read.</source>
+            <translation>Der Schlüsselbund konnte nicht gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>The keys could not be saved: they hold until Sightline is closed. Ask for the right to write into the settings folder.</source>
+            <translation>Die Tasten konnten nicht gespeichert werden: sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Recht, in den Ordner der Einstellungen zu schreiben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The last session</source>
+            <translation>Die letzte Sitzung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>the layout cannot be kept: {error}</source>
+            <translation>das Layout kann nicht behalten werden: {error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The limit of cost for one question was reached.</source>
+            <translation>Die Kostengrenze für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The limit of steps for one question was reached.</source>
+            <translation>Die Grenze der Schritte für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The limit of tokens for one question was reached.</source>
+            <translation>Die Grenze der Tokens für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The limit of tool calls for one question was reached.</source>
+            <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>The log is NOT as it was written. {problem}.</source>
+            <translation>Das Protokoll ist NICHT so, wie es geschrieben wurde. {problem}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>The longest conversation that it can read at once.</source>
+            <translation>Das längste Gespräch, das es auf einmal lesen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>the model is asked once more</source>
+            <translation>das Modell wird noch einmal gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>The model runs on this computer; nothing leaves it.</source>
+            <translation>Das Modell läuft auf diesem Computer; nichts verlässt ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <source>The model's thinking</source>
+            <translation>Gedankengang des Modells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>The models folder cannot be read</source>
+            <translation>Der Modellordner ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>the picture cannot be read</source>
+            <translation>das Bild ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>The picture; scroll with the arrow keys</source>
+            <translation>Das Bild; mit den Pfeiltasten blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>The pictures are being read…</source>
+            <translation>Die Bilder werden gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The processor</source>
+            <translation>Der Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>the processor</source>
+            <translation>dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>The program code with its weights was changed since you allowed it. It is not run until you allow it again.</source>
+            <translation>Der Programmcode bei den Gewichten wurde geändert, seit Sie ihn erlaubt haben. Er wird nicht ausgeführt, bis Sie ihn erneut erlauben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>The question is waiting for your answer.</source>
+            <translation>Die Frage wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The run was stopped by a limit ({stopped_by}).</source>
+            <translation>Der Lauf wurde durch eine Grenze gestoppt ({stopped_by}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The same tool with the same arguments is not asked again</source>
+            <translation>Nach demselben Werkzeug mit denselben Argumenten wird nicht mehr gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>the same, from any panel</source>
+            <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The series of viewport {number}</source>
+            <translation>Die Serie der Ansicht {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>the server sends more than the published file</source>
+            <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>the server's answer is too long</source>
+            <translation>die Antwort des Servers ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The settings could not be saved</source>
+            <translation>Die Einstellungen konnten nicht gespeichert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The shipped one is used again.</source>
+            <translation>Das mitgelieferte wird wieder benutzt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/fields.py" />
+            <source>The system keyring did not delete the key: delete it there.</source>
+            <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>The time limit for one question was reached.</source>
+            <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
+            <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>The weights come with program code of their publisher ({listed}). It can do whatever you can on this computer. Allow it only if you trust the publisher or have read the code.</source>
+            <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>The width must be above 0, and both numbers below 100 billion.</source>
+            <translation>Die Breite muss über 0 sein, und beide Zahlen unter 100 Milliarden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The width must be above 0, and both numbers below a billion.</source>
+            <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/plane_switch.py" />
+            <source>The {plane} plane cannot be shown</source>
+            <translation>Die Ebene „{plane}“ kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Their models</source>
+            <translation>Ihre Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Theme</source>
+            <translation>Farben</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>there is no display to open a window on</source>
+            <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>there is no model of that name in this pack</source>
+            <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
+            <source>there is no such conversation</source>
+            <translation>dieses Gespräch gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>there is no such file or folder</source>
+            <translation>eine solche Datei oder einen solchen Ordner gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>there is no such folder</source>
+            <translation>einen solchen Ordner gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>There is nothing in the log yet, so there is nothing to check.</source>
+            <translation>Das Protokoll enthält noch nichts, also gibt es nichts zu prüfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>There is nothing to do.</source>
+            <translation>Es gibt nichts zu tun.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>There is nothing to download.</source>
+            <translation>Es gibt nichts herunterzuladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>There is nothing to verify.</source>
+            <translation>Es gibt nichts zu prüfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>These rules are kept outside the language model: it can neither see nor change them.</source>
+            <translation>Diese Regeln liegen außerhalb des Sprachmodells: Es kann sie weder sehen noch ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>They cannot be saved ({reason}): they hold until Sightline is closed.</source>
+            <translation>Sie können nicht gespeichert werden ({reason}): sie gelten, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>They run on</source>
+            <translation>Sie laufen auf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <source>Thinking</source>
+            <translation>Gedankengang</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Thinking…</source>
+            <translation>Denkt nach…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>this archive cannot be read: it is damaged or not an archive</source>
+            <translation>dieses Archiv ist nicht lesbar: Es ist beschädigt oder kein Archiv</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>This cannot be undone.</source>
+            <translation>Das kann nicht rückgängig gemacht werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/errors.py" />
+            <source>This computer has too little free memory for it</source>
+            <translation>Dieser Computer hat dafür zu wenig freien Arbeitsspeicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>this computer's policy</source>
+            <translation>Richtlinie dieses Computers</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>This conversation is kept in memory only and cannot be branched.</source>
+            <translation>Dieses Gespräch liegt nur im Arbeitsspeicher und kann nicht verzweigt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>This conversation is kept in memory only and cannot be exported.</source>
+            <translation>Dieses Gespräch liegt nur im Arbeitsspeicher und kann nicht exportiert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>This conversation is still being answered, or is kept in memory only.</source>
+            <translation>Dieses Gespräch wird noch beantwortet oder liegt nur im Arbeitsspeicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>This conversation will be deleted for good.</source>
+            <translation>Dieses Gespräch wird endgültig gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/notices.py" />
+            <source>This image cannot be shown</source>
+            <translation>Dieses Bild kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/report_document.py" />
+            <source>This image is not open</source>
+            <translation>Dieses Bild ist nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>This is a {kind}.</source>
+            <translation>Art des Objekts: {kind}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/probe.py" />
+            <source>This is not a GGUF file.</source>
+            <translation>Dies ist keine GGUF-Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>this is not a model that Sightline knows</source>
+            <translation>dies ist kein Modell, das Sightline kennt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thumbnails.py" />
+            <source>this is not a PNG or JPEG picture</source>
+            <translation>dies ist kein PNG- oder JPEG-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>this is not a safetensors file, or it is cut off or damaged</source>
+            <translation>dies ist keine safetensors-Datei, oder sie ist abgeschnitten oder beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>This model can be used.</source>
+            <translation>Dieses Modell kann verwendet werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>This object is not displayable</source>
+            <translation>Dieses Objekt kann nicht dargestellt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thumbnails.py" />
+            <source>this picture cannot be read</source>
+            <translation>dieses Bild ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>this picture cannot be shown, so it cannot be sent</source>
+            <translation>dieses Bild kann nicht gezeigt werden, also kann es nicht gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thumbnails.py" />
+            <source>this picture is too large for a preview</source>
+            <translation>dieses Bild ist zu groß für eine Vorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/layer_loading.py" />
+            <source>this presentation state does not apply to the image shown</source>
+            <translation>dieser Präsentationszustand gilt nicht für das gezeigte Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>This report cannot be read. {reason}</source>
+            <translation>Dieser Bericht ist nicht lesbar. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>This session</source>
+            <translation>Diese Sitzung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>This system cannot isolate the processes that decode files: they run with your permissions.</source>
+            <translation>Dieses System kann die Prozesse, die Dateien dekodieren, nicht abschotten: Sie laufen mit Ihren Rechten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/thread.py" />
+            <source>this thread keeps nothing on disk</source>
+            <translation>von diesem Gespräch wird nichts gespeichert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Three side by side</source>
+            <translation>Drei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Time</source>
+            <translation>Zeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Title</source>
+            <translation>Titel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>To be accepted before it is used.</source>
+            <translation>Vor der Verwendung zu akzeptieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Tokens</source>
+            <translation>Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>tokens</source>
+            <translation>Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <location filename="../../app/views/wording.py" />
+            <source>Tool</source>
+            <translation>Werkzeug</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Tool call: {tool}, stopping</source>
+            <translation>Werkzeugaufruf: {tool}, wird gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Tool call: {tool}, {state}</source>
+            <translation>Werkzeugaufruf: {tool}, {state}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Tool call: {tool}, {state}, result {number}</source>
+            <translation>Werkzeugaufruf: {tool}, {state}, Ergebnis {number}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tool called</source>
+            <translation>Werkzeug aufgerufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Tool calls</source>
+            <translation>Werkzeugaufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>Tool calls and everything sent are listed here.</source>
+            <translation>Werkzeugaufrufe und alles Gesendete stehen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Tool calls, permissions, transmissions and exports. It contains no patient data.</source>
+            <translation>Werkzeugaufrufe, Genehmigungen, Übertragungen und Exporte. Enthält keine Patientendaten.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tool ended</source>
+            <translation>Werkzeug beendet</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tool run again</source>
+            <translation>Werkzeug erneut ausgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Tool: {tool}</source>
+            <translation>Werkzeug: {tool}</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools</source>
+            <translation>Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Tools and their rules</source>
+            <translation>Werkzeuge und ihre Regeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Tools that then work in part or not at all: {tools}.</source>
+            <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/ordering.py" />
+            <source>trigger time</source>
+            <translation>Triggerzeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>Try again; if it happens again, the file may have been tampered with.</source>
+            <translation>Versuchen Sie es erneut; geschieht es wieder, wurde die Datei womöglich manipuliert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/background.py" />
+            <source>Try again; the log has the details.</source>
+            <translation>Versuchen Sie es erneut; Einzelheiten stehen in der Protokolldatei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Two by two</source>
+            <translation>Zwei mal zwei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Two side by side</source>
+            <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/command_palette.py" />
+            <source>Type a command, such as “invert”</source>
+            <translation>Befehl eingeben, z. B. „invertieren“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>under $0.001</source>
+            <translation>unter $0.001</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Undo</source>
+            <translation>Rückgängig</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>undo, redo</source>
+            <translation>rückgängig, wiederholen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/pane.py" />
+            <source>Unknown colour map {cmap}: shown in grey</source>
+            <translation>Unbekannte Farbtabelle {cmap}: in Grau gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_rows.py" />
+            <source>Unknown patient</source>
+            <translation>Unbekannter Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Unload</source>
+            <translation>Entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
+            <source>Unlock the keyring and start Sightline again.</source>
+            <translation>Entsperren Sie den Schlüsselbund und starten Sie Sightline erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/heatmap_legend.py" />
+            <source>unnamed</source>
+            <translation>unbenannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Up</source>
+            <translation>Nach oben</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/session_file.py" />
+            <source>Update Sightline to open it.</source>
+            <translation>Aktualisieren Sie Sightline, um es zu öffnen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>US dollars for a million tokens; for the estimate of what a run costs.</source>
+            <translation>US-Dollar für eine Million Tokens; für die Schätzung, was ein Lauf kostet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Use it anyway</source>
+            <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Use them anyway; results will carry a warning</source>
+            <translation>Trotzdem verwenden; Ergebnisse tragen dann eine Warnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Use {title}?</source>
+            <translation>{title} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Used at your request</source>
+            <translation>Auf Ihren Wunsch verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_table.py" />
+            <source>Used by</source>
+            <translation>Verwendet von</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/windows.py" />
+            <source>usual for CT; none in the file</source>
+            <translation>für CT üblich; keines in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>Value</source>
+            <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Verify</source>
+            <translation>Prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Verify all</source>
+            <translation>Alle prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>Version {version}</source>
+            <translation>Version {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>View</source>
+            <translation>Ansicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Viewport</source>
+            <translation>Ansicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>Volumes</source>
+            <translation>Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/folder_changes.py" />
+            <source>Wait until it is done there, or cancel it; then try again.</source>
+            <translation>Warten Sie, bis es dort beendet ist, oder brechen Sie es ab; versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>Waiting</source>
+            <translation>Wartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>waiting</source>
+            <translation>wartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>Waiting for running tools, then unloading</source>
+            <translation>Wartet auf laufende Werkzeuge, dann wird entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Waiting for your own answers is not counted.</source>
+            <translation>Das Warten auf Ihre eigenen Antworten zählt nicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>waits for: {names}</source>
+            <translation>wartet auf: {names}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Warning</source>
+            <translation>Warnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>waveform</source>
+            <translation>Wellenform</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Weights asked for</source>
+            <translation>Gewichte angefordert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Weights or a model pack on this computer</source>
+            <translation>Gewichte oder ein Modellpaket auf diesem Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What</source>
+            <translation>Was</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>What arguments may name</source>
+            <translation>Was Argumente nennen dürfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>What can be done with this conversation</source>
+            <translation>Was mit diesem Gespräch getan werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>What can be done with this question</source>
+            <translation>Was mit dieser Frage getan werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>What is not drawn, and why</source>
+            <translation>Was nicht gezeichnet wird, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>What it does</source>
+            <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>What it would do</source>
+            <translation>Was es tun würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>What leaves this computer?</source>
+            <translation>Was verlässt diesen Computer?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>What may tools do?</source>
+            <translation>Was dürfen Werkzeuge?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/answer.py" />
+            <source>What the model thinks before it answers; not part of the answer</source>
+            <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>What the packs' rules changed, and why</source>
+            <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>What the viewports show</source>
+            <translation>Was die Ansichten zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>What was asked</source>
+            <translation>Was gefragt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>What was found so far is above. Continue, or ask in other words.</source>
+            <translation>Was bisher gefunden wurde, steht oben. Setzen Sie fort oder fragen Sie mit anderen Worten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>What was found so far is above. Continue, or raise the limit in the settings.</source>
+            <translation>Was bisher gefunden wurde, steht oben. Setzen Sie fort oder erhöhen Sie die Grenze in den Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>What was found until then is kept.</source>
+            <translation>Was bis dahin gefunden wurde, bleibt erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What would be sent; scroll with the arrow keys</source>
+            <translation>Was gesendet würde; mit den Pfeiltasten blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>What writes, sends or runs programs is refused</source>
+            <translation>Was schreibt, sendet oder Programme ausführt, wird abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>whatever it does</source>
+            <translation>was immer es tut</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Wheel, Ctrl + wheel</source>
+            <translation>Rad, Strg + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>Where</source>
+            <translation>Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Where the model runs</source>
+            <translation>Wo das Modell läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>whether the model can load this file cannot be checked here</source>
+            <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>Which model answers in the assistant?</source>
+            <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>while it is not installed</source>
+            <translation>solange es nicht installiert ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>While one step of the plan is under way.</source>
+            <translation>Während ein Schritt des Plans läuft.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Width</source>
+            <translation>Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>width</source>
+            <translation>Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Width of the window</source>
+            <translation>Breite des Fensters</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Width px</source>
+            <translation>Breite px</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <location filename="../../resources/tables/window.toml" />
+            <source>Window</source>
+            <translation>Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Window presets for {modality}</source>
+            <translation>Fenstervorgaben für {modality}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>window: right widens it, down raises the centre</source>
+            <translation>Fensterung: rechts weiter, abwärts Zentrum höher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>With an image open, the assistant runs imaging tools on it and draws what they find. General questions work without one.</source>
+            <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Withdraw</source>
+            <translation>Zurückziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Withdraw all</source>
+            <translation>Alle zurückziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Withdraw what {host} was allowed</source>
+            <translation>Zurückziehen, was {host} erlaubt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>Without it the weights are installed, and the code is left out.</source>
+            <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Writes</source>
+            <translation>Schreibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>writes</source>
+            <translation>schreibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/models_window.py" />
+            <source>You accepted these terms.</source>
+            <translation>Sie haben diese Bedingungen akzeptiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>You are asked again before anything more is sent there</source>
+            <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>You asked</source>
+            <translation>Sie haben gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Your own</source>
+            <translation>Ihr eigenes</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>Your own layout</source>
+            <translation>Ihr eigenes Layout</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Your own; it goes before those that are shipped.</source>
+            <translation>Ihr eigenes; es geht den mitgelieferten vor.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Your question</source>
+            <translation>Ihre Frage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your questions and the earlier ones of the conversation, with their answers</source>
+            <translation>Ihre Fragen und die früheren des Gesprächs, mit ihren Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>your rule</source>
+            <translation>Ihre Regel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>zoom</source>
+            <translation>zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>zoom, from any panel too</source>
+            <translation>zoomen, auch von jeder Leiste aus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>zoom; open the context menu</source>
+            <translation>zoomen; Kontextmenü öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>{action}  ·  {time}  ·  entry {number}, {place}</source>
+            <translation>{action}  ·  {time}  ·  Eintrag {number}, {place}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>{count:,} of {total:,} lines</source>
+            <translation>{count:,} von {total:,} Zeilen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>{count} more: hover to read them</source>
+            <translation>{count} weitere: zum Lesen mit der Maus darauf zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>{count} of {total} attributes</source>
+            <translation>{count} von {total} Attributen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>{count} waiting</source>
+            <translation>{count} wartend</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{count}: show them</source>
+            <translation>{count}: zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>{file}, line {line}</source>
+            <translation>{file}, Zeile {line}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>{fit}, {one_to_one}, 1 to 9</source>
+            <translation>{fit}, {one_to_one}, 1 bis 9</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{instead} follows</source>
+            <translation>{instead} folgt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{instead} instead of {tool}</source>
+            <translation>{instead} statt {tool}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{instead} lists what there is</source>
+            <translation>{instead} listet auf, was es gibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{instead} runs first</source>
+            <translation>{instead} läuft zuerst</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>{key} cannot be used: it serves to {use}.</source>
+            <translation>{key} ist schon vergeben: {use}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>{key} is the key of “{command}”, which would lose it.</source>
+            <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>{listed} and {count} more</source>
+            <translation>{listed} und {count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>{model}
+A language model at {remote_host}. Before anything is sent there, you are asked. Click to change.</source>
+            <translation>{model}
+Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Sie gefragt. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>{model}
+Runs on this computer; nothing leaves it. Click to change.</source>
+            <translation>{model}
+Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>{name} as it would be sent</source>
+            <translation>{name}, wie es gesendet würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>{name} as it would be sent: enlarge</source>
+            <translation>{name}, wie es gesendet würde: vergrößern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>{own}{why}. {key} shows the study as before.</source>
+            <translation>{own}{why}. {key} zeigt die Studie wie vorher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/audit/audit_window.py" />
+            <source>{place}: this line cannot be read.</source>
+            <translation>{place}: Diese Zeile ist nicht lesbar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>{rows} rows, {columns} columns</source>
+            <translation>{rows} Zeilen, {columns} Spalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>{sent:,} tokens in, {received:,} out</source>
+            <translation>{sent:,} Tokens hinein, {received:,} heraus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>{sent:,} tokens in, {received:,} out (estimated)</source>
+            <translation>{sent:,} Tokens hinein, {received:,} heraus (geschätzt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/problem_list.py" />
+            <source>{shown} and {more:,} more</source>
+            <translation>{shown} und {more:,} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/consent_dialog.py" />
+            <source>{size} are deleted in {path}.</source>
+            <translation>{size} in {path} werden gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_wording.py" />
+            <source>{text}, not as published</source>
+            <translation>{text}, nicht wie veröffentlicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>{tip} (Enter)</source>
+            <translation>{tip} (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>{title} (my own)</source>
+            <translation>{title} (eigenes)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>{title} is out of memory.</source>
+            <translation>{title} ist nicht mehr im Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_tasks.py" />
+            <source>{title}: self-check {self_check}.</source>
+            <translation>{title}: Selbsttest {self_check}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>{title}: studies like this open in this layout from now on</source>
+            <translation>{title}: Solche Studien öffnen von nun an in diesem Layout</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} cannot run yet</source>
+            <translation>{tool} kann noch nicht laufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} found nothing</source>
+            <translation>{tool} hat nichts gefunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} is changed</source>
+            <translation>{tool} wird geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} is left out, as you asked</source>
+            <translation>{tool} wird ausgelassen, wie Sie wünschten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} is not for this image</source>
+            <translation>{tool} ist nicht für dieses Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>{tool} is not used</source>
+            <translation>{tool} wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>{width} x {height} pixels, in full size</source>
+            <translation>{width} x {height} Pixel, in voller Größe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>{width} x {height} pixels, {kilobytes} KB. Click for full size.</source>
+            <translation>{width} x {height} Pixel, {kilobytes} KB. Klicken für volle Größe.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>“{text}” is not a number. Write it as 1500 or 0.5.</source>
+            <translation>„{text}“ ist keine Zahl. Schreiben Sie 1500 oder 0.5.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>“{word}” is not a modality such as CT, MR or DX.</source>
+            <translation>„{word}“ ist keine Modalität wie CT, MR oder DX.</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>… %n more characters; the session file has them all.</source>
+            <extracomment>Singular: … %n more character; the session file has them all.</extracomment>
+            <translation>
+                <numerusform>… %n weiteres Zeichen; die Sitzungsdatei enthält alle.</numerusform>
+                <numerusform>… %n weitere Zeichen; die Sitzungsdatei enthält alle.</numerusform>
+            </translation>
+        </message>
+    </context>
+</TS>
