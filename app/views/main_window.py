@@ -25,6 +25,7 @@ from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
+    QKeySequence,
     QResizeEvent,
     QShowEvent,
 )
@@ -77,6 +78,7 @@ from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.views.wording import counted
 from app.workspace import drawing
+from app.workspace.display_settings import DisplaySettings
 from app.workspace.recent import RecentOpenings, Session, opening_text
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
@@ -134,6 +136,7 @@ class MainWindow(QMainWindow):
         self._hidden_panels: list[QDockWidget] = []
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
+        self._magnifier_key = QKeySequence()
         self.second: SecondWindow | None = None
         self._second_geometry = QByteArray()
         self.background = Background(parent=self)
@@ -155,6 +158,9 @@ class MainWindow(QMainWindow):
         presets = None if in_memory else paths.config_dir() / "presets.json"
         workspace.window_presets = WindowPresets(presets)
         self.shortcuts_file = None if in_memory else paths.config_dir() / "shortcuts.json"
+        self.display_settings = DisplaySettings(
+            None if in_memory else paths.config_dir() / "display.json"
+        )
         self._make_center(decoder)
         self.chat = chat
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
@@ -180,6 +186,8 @@ class MainWindow(QMainWindow):
         self._make_status()
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
+        self.actions_.shortcuts_.changed.connect(self._follow_keys)
+        self._follow_keys()
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
         workspace.studies.changed.connect(self._update_status)
@@ -203,6 +211,7 @@ class MainWindow(QMainWindow):
             self.recent.problem,
             self.actions_.shortcuts_.problem,
             self.workspace.window_presets.problem,
+            self.display_settings.problem,
         )
         if text := " ".join(filter(None, problems)):
             self._tell_broken(text)
@@ -227,6 +236,7 @@ class MainWindow(QMainWindow):
                 Background(1, self),
                 tuple(buttons),
                 self._start_offers(),
+                self.display_settings,
             )
         )
         self.links = ViewportLinks(self.viewports, self.workspace)
@@ -272,6 +282,7 @@ class MainWindow(QMainWindow):
     def _take_frame(self, frame: ViewportFrame) -> None:
         """Show the progress and failures of a viewport's plane switch in the window."""
         frame.canvas.leave_keys_to_menus()
+        frame.canvas.magnifier_key = self._magnifier_key
         self.statusBar().addWidget(frame.planes.progress)
         frame.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -393,6 +404,12 @@ class MainWindow(QMainWindow):
     def show_shortcuts(self) -> None:
         """Open the list of keys and mouse gestures."""
         help_dialogs.shortcuts(self, self.actions_.shortcuts_.key_of).open()
+
+    def _follow_keys(self) -> None:
+        """Let the canvases take the key that is held for the magnifier, which the user may set."""
+        self._magnifier_key = QKeySequence(self.actions_.shortcuts_.key_of("magnify"))
+        for frame in self.viewports.frames:
+            frame.canvas.magnifier_key = self._magnifier_key
 
     def edit_presets(self) -> None:
         """Open the dialog with the window presets for images like the shown one."""

@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolBu
 from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Plane, Window
 from app.views import icons, theme, wording
-from app.views.canvas import heatmap_legend
+from app.views.canvas import colormaps, heatmap_legend
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import BRUSH_KEYS, Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.scrolling import Scroller
+from app.views.histogram_panel import HistogramPanel
+from app.views.screen_calibration import TrueSize
 from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
 from app.views.translation import LANGUAGES, SYSTEM, tr, translatable
@@ -58,10 +60,12 @@ class MainActions:
         self._make_window_actions()
         self._make_image_actions()
         self._make_scroll_actions()
+        self._make_display_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
         self.edit_presets = self._action(tr("Edit presets…"), window.edit_presets)
         self.presets = PresetMenu(window, self.edit_presets)
+        self.colormaps = ColormapMenu(window, self._action)
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
@@ -171,6 +175,39 @@ class MainActions:
         self.turn_left = add("Rotate left", lambda: rotate(-1), "[", "rotate-ccw-square")
         self.turn_right = add("Rotate right", lambda: rotate(1), "]", "rotate-cw-square")
 
+    def _make_display_actions(self) -> None:
+        add, window = self._action, self._window
+        settings = window.display_settings
+        true_size = TrueSize(window)
+        panels: list[HistogramPanel] = []
+
+        def histogram() -> None:
+            if not panels:
+                panels.append(HistogramPanel(window))
+            panels[0].setVisible(not panels[0].isVisible())
+
+        def magnify() -> None:
+            window.viewports.set_magnifier(not self._canvas.magnifier.on)
+
+        self.histogram = add(tr("Histogram…"), histogram, "Shift+W")
+        self.magnify = add(tr("Magnifier (hold its key)"), magnify, "Z", "search", checkable=True)
+        self.true_size = add(tr("True size"), true_size.show, "T")
+        self.calibrate = add(tr("Calibrate the screen…"), true_size.calibrate)
+        self.smooth = add(
+            tr("Smooth enlarged pixels"),
+            lambda: settings.set_smooth(not settings.smooth),
+            checkable=True,
+        )
+        tip = tr(
+            "Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel "
+            "is a square"
+        )
+        self.smooth.setToolTip(plain_tip(tip))
+        self.smooth.setChecked(settings.smooth)
+        self.size_menu = QMenu(tr("Size and detail"), window)
+        _fill(self.size_menu, (self.magnify, self.true_size, self.calibrate, None, self.smooth))
+        settings.changed.connect(lambda: self.smooth.setChecked(settings.smooth))
+
     def _make_scroll_actions(self) -> None:
         add, series = self._action, self._window.study_list.step
 
@@ -210,6 +247,7 @@ class MainActions:
         self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
         self.mark_outside = add("Mark a point outside the structure", drawing.OUTSIDE, "Shift+M")
         self.brush = add("Edit a mask with the brush", drawing.BRUSH, "E", "pen-line")
+        self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
 
@@ -245,7 +283,8 @@ class MainActions:
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             "Image": (
-                *(self.presets, self.plane_menu, self.invert, self.reset, None),
+                *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
+                *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
                 *(self.ruler, self.angle, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
@@ -331,6 +370,8 @@ class MainActions:
         brushing = canvas.drawing_tool.tool == drawing.BRUSH
         self.shortcuts_.suspend(BRUSH_KEYS if brushing else ())
         self.invert.setChecked(workspace.viewport.display.invert)
+        self.magnify.setChecked(canvas.magnifier.on)
+        self.colormaps.menuAction().setEnabled(canvas.colourable)
         self.play.setChecked(scroll.playing)
         # A new icon at every step of a drag would flicker.
         if scroll.playing != self._icon_is_pause:
@@ -345,6 +386,8 @@ class MainActions:
         of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
+            ((self.region,), has_window),
+            ((self.magnify, self.true_size), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.play_all,), len(workspace.layout.viewports) > 1),
@@ -475,6 +518,32 @@ class PresetMenu(QMenu):
             self.addAction("Window presets do not apply to this image").setEnabled(False)
         self.addSeparator()
         self.addAction(self._edit)
+
+
+class ColormapMenu(QMenu):
+    """The menu of colour maps for a grey image."""
+
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__(tr("Colour map"), window)
+        self._window = window
+        self.choices: dict[str, QAction] = {}
+        for name, title in colormaps.TITLES.items():
+            action = make_action(tr(title), partial(self._choose, name), checkable=True)
+            self.choices[name] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+
+    def _choose(self, name: str) -> None:
+        if self._window.canvas.colourable:
+            self._window.canvas.set_colormap(name)
+        self._check()
+
+    def _check(self) -> None:
+        canvas = self._window.canvas
+        shown = canvas.model.display.colormap if canvas.colourable else ""
+        for name, action in self.choices.items():
+            action.setChecked(name == shown)
+            action.setEnabled(canvas.colourable)
 
 
 class PlaneMenu(QMenu):

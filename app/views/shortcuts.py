@@ -18,6 +18,7 @@ from app.views.widgets import Index, RowModel, RowTable, label, plain_tip, push_
 
 _MOST = 1000  # of a file's entries, and characters of each
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
+_NATIVE = QKeySequence.SequenceFormat.NativeText
 
 FIXED_KEYS: dict[str, tuple[str, ...]] = {
     translatable("scroll through the images"): (
@@ -75,6 +76,7 @@ class Shortcuts(QObject):
         self.problem = self._file.problem
         self._actions: dict[str, QAction] = {}
         self._shipped: dict[str, str] = {}
+        self._tips: dict[str, str] = {}  # of commands with a tooltip of their own
         self._suspended: frozenset[str] = frozenset()
 
     def take(self, actions: Iterable[tuple[str, QAction]]) -> None:
@@ -83,6 +85,8 @@ class Shortcuts(QObject):
             if action not in self._actions.values():
                 self._actions[name] = action
                 self._shipped[name] = action.shortcut().toString(_PORTABLE)
+                if action.toolTip() != _tip(action, action.shortcut()):
+                    self._tips[name] = action.toolTip()
         self._apply()
 
     @property
@@ -160,9 +164,13 @@ class Shortcuts(QObject):
         for name, key in self._keys().items():
             action = self._actions[name]
             action.setShortcut(QKeySequence("" if key in self._suspended else key))
-            shown = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
-            text = action.text().replace("&", "").rstrip("…")
-            action.setToolTip(plain_tip(f"{text}  ({shown})" if shown else text))
+            action.setToolTip(self._tips.get(name) or _tip(action, QKeySequence(key)))
+
+
+def _tip(action: QAction, key: QKeySequence) -> str:
+    """Return the tooltip of a command: its name, and its key if it has one."""
+    text = action.text().replace("&", "").rstrip("…")
+    return plain_tip(f"{text}  ({key.toString(_NATIVE)})" if not key.isEmpty() else text)
 
 
 def _parse(data: Any) -> dict[str, str]:
@@ -196,9 +204,6 @@ class _CommandModel(RowModel):
             font.setBold(True)
             return font
         return None
-
-
-_NATIVE = QKeySequence.SequenceFormat.NativeText
 
 
 class ShortcutsDialog(QDialog):

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from app import paths
 from app.errors import SightlineError
 from app.imaging.findings import Box, Finding
+from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
 from app.tools.api import ToolSpec
@@ -87,6 +88,35 @@ def window_text(window: Window | None) -> str:
     if window.lut >= 0:
         return name if name.startswith(VOI_LUT) else f"{VOI_LUT}: {name}"
     return f"{text}  ({name})" if name else text
+
+
+_SOURCES = {
+    AUTO: translatable("automatic"),
+    MANUAL: translatable("by hand"),
+    REGION: translatable("from a region"),
+    FITTED: translatable("fitted to the image"),
+}
+_FILE_NAME = re.compile(r"File( \d+)?|")
+"""Names that `windows.frame_presets` gives to a file's windows without one."""
+
+
+def window_source(window: Window, of_file: Sequence[Window]) -> str:
+    """Return where a window comes from: a file, the name of a preset, a region, the user.
+
+    `of_file` are the windows in the image's file. "" for a VOI LUT, whose name says it.
+    """
+    name = one_line(window.explanation)
+    if window.lut >= 0 or name in _SOURCES:
+        return tr(_SOURCES.get(name, ""))
+    if name == CT_WINDOW.explanation:  # sections have it from the acquired image, as if from a file
+        return name
+    values = window.center, window.width, window.function
+    for own in of_file:
+        called = one_line(own.explanation)
+        unnamed = not called and _FILE_NAME.fullmatch(name)
+        if (own.center, own.width, own.function) == values and (called == name or unnamed):
+            return tr("file: {name}").format(name=called) if called else tr("file")
+    return name
 
 
 def spacing_text(spacing: Spacing) -> str:

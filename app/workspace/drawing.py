@@ -41,6 +41,9 @@ POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
 BRUSH = "brush"
 """Tool that paints on the mask of a tool's finding, or erases parts of it."""
 
+WINDOW_REGION = "window_region"
+"""Tool that draws a rectangle whose values become the intensity window; it leaves no finding."""
+
 MOST_POINTS = 64
 """Number of points of a line or outline above which a stretch of them is pulled."""
 

@@ -33,11 +33,11 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How an image is displayed: window, polarity and orientation.
+    """How an image is displayed: window, polarity, orientation and colour map.
 
     Flips (`flip_h` exchanges left and right) come before the clockwise quarter turns, 0 to 3 (as in
     `geometry.edge_letters` and PS3.3 C.10.6). Without a window, that of the file or the automatic
-    one is used.
+    one is used. `colormap` names the map that colours a grey image's greys, "" for none.
     """
 
     window: Window | None = None
@@ -45,6 +45,7 @@ class Display:
     flip_h: bool = False
     flip_v: bool = False
     quarter_turns: int = 0
+    colormap: str = ""
 
     def flipped(self, *, across: bool) -> Display:
         """Return the display mirrored on the screen: left-right if `across`, else top-bottom."""
@@ -108,7 +109,7 @@ class Viewport:
         self._sections = {} if sections is None else sections
         self.layers = layers or Layers()
         self._source: Place | None = None  # where the shown sections were made from
-        self._greys: dict[object, tuple[Window | None, bool]] = {}  # window, inversion by series
+        self._greys: dict[object, Display] = {}  # how each series was shown last
         self.instance: Instance | None = None
         self.frame_index = 0
         self.frame: Frame | None = None
@@ -158,7 +159,8 @@ class Viewport:
     ) -> None:
         """Show frame `frame_index` (from 0) of an instance; None for nothing.
 
-        Window and inversion are those in which the image's series was last shown, or else its own.
+        Window, inversion and colour map are those in which the image's series was last shown, or
+        else its own.
         With `keep_display`, the present window, inversion and orientation are kept, e.g. for a
         neighbour of the shown image; those made by a presentation state only if the state applies
         to the instance. For objects without frames, such as reports, no frame is requested.
@@ -166,8 +168,7 @@ class Viewport:
         if instance is not None and instance.sop_instance_uid in self._sections:
             self._source = self._sections[instance.sop_instance_uid][1]
         if self.instance is not None and self._applied is None:
-            greys = self.display.window, self.display.invert
-            self._greys[self._scale_key(self.instance)] = greys
+            self._greys[self._scale_key(self.instance)] = self.display
         self.instance = instance
         self.frame = self._decoded = None
         self.error = ""
@@ -211,7 +212,7 @@ class Viewport:
     def _swap(self, instance: Instance, index: int) -> None:
         display = self.display
         self.show(instance, index)
-        self.set_display(Display(display.window, display.invert))
+        self.set_display(Display(display.window, display.invert, colormap=display.colormap))
 
     def scroll_to(self, frame_index: int) -> None:
         """Show another frame of the same instance.
@@ -304,8 +305,8 @@ class Viewport:
         own = self.own_display(frame_index)
         if self.instance is None or self.presented(frame_index) is not None:
             return own
-        window, invert = self._greys.get(self._scale_key(self.instance), (None, False))
-        return replace(own, window=window, invert=invert)
+        last = self._greys.get(self._scale_key(self.instance), Display())
+        return replace(own, window=last.window, invert=last.invert, colormap=last.colormap)
 
     def _carried(self, frame_index: int) -> Display:
         """Return the display for another frame or a neighbour of the shown image.
@@ -329,7 +330,7 @@ class Viewport:
         return True
 
     def set_display(self, display: Display) -> None:
-        """Set the window, polarity and orientation in which the image is shown."""
+        """Set the window, polarity, orientation and colours in which the image is shown."""
         if display != self.display:
             self.display = display
             self.display_changed.emit()

@@ -21,6 +21,11 @@
             <translation> Minuten</translation>
         </message>
         <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source> mm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
@@ -895,6 +900,11 @@
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
+            <source>automatic</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
         </message>
@@ -907,6 +917,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>axial, coronal, sagittal; as acquired</source>
             <translation>axial, koronar, sagittal; wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Bank card</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Bar to be made as wide as a bank card</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -944,6 +964,11 @@
             <translation>Beschäftigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>by hand</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>By the rules below</source>
             <translation>Nach den Regeln unten</translation>
@@ -957,6 +982,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>By what a tool does</source>
             <translation>Nach dem, was ein Werkzeug tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Calibrate the screen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Calibrate the screen…</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -978,6 +1013,7 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
@@ -1178,6 +1214,16 @@
             <location filename="../../app/views/models/model_wording.py" />
             <source>Code changed</source>
             <translation>Code geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Colour map</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Colour map: {name}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1704,6 +1750,11 @@
             <translation>Zahlen</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>file name</source>
             <translation>Dateiname</translation>
@@ -1712,6 +1763,11 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>File started</source>
             <translation>Datei begonnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>file: {name}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -1777,6 +1833,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>fit; actual pixels (1:1); window presets</source>
             <translation>einpassen; Originalpixel (1:1); Fenstervoreinstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>fitted to the image</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/language_models.toml" />
@@ -1855,6 +1916,11 @@
             <translation>Aus einem Ordner…</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>from a region</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>From the report</source>
             <translation>Aus dem Bericht</translation>
@@ -1903,6 +1969,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Goal reached</source>
             <translation>Ziel erreicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>Grey</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1956,6 +2027,26 @@
             <translation>Diesen Bereich ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Histogram</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Histogram…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Hold a bank card against the screen and drag the right end of the bar until it is as wide as the card (arrow keys move it by one pixel). Or measure the bar with a ruler and type its length.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Hold {magnify}; {true_size}</source>
+            <translation>{magnify} halten; {true_size}</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Home, End</source>
             <translation>Pos1, Ende</translation>
@@ -1964,6 +2055,16 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>Host</source>
             <translation>Host</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>Hot iron</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>Hot metal blue</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -2152,6 +2253,11 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>invert; reset window and view</source>
             <translation>invertieren; Fensterung und Ansicht zurücksetzen</translation>
@@ -2237,6 +2343,11 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>It would be too small or too large for the screen.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It writes files outside this conversation's own folder.</source>
             <translation>Es schreibt Dateien außerhalb des Ordners dieses Gesprächs.</translation>
@@ -2315,6 +2426,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Keep a copy of its folder and tell this computer's administrator.</source>
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>Keep the window of the file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2439,6 +2555,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>left out</source>
             <translation>ausgelassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Length of the bar in mm</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2591,6 +2712,16 @@
             <translation>niedrig (durchsichtig)</translation>
         </message>
         <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Lower limit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Lower limit of the window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Lung</source>
             <translation>Lunge</translation>
@@ -2599,6 +2730,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Made for</source>
             <translation>Gemacht für</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Magnifier (hold its key)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>magnifier, wheel: more or less; true size</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -2876,6 +3017,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>No host: nothing is sent anywhere before you are asked.</source>
             <translation>Kein Host: Nichts wird irgendwohin gesendet, bevor Sie gefragt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>No image is shown</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3163,6 +3309,16 @@
             <translation>Eines der Wörter</translation>
         </message>
         <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>One pixel of this screen is {size} mm wide.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>One pixel would be {size} mm wide: no screen has such pixels.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One viewport</source>
             <translation>Ein Viewport</translation>
@@ -3338,6 +3494,16 @@
             <translation>Genehmigung zurückgezogen</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>PET</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>PET 20 step</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Picture</source>
             <translation>Bild</translation>
@@ -3372,6 +3538,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Pixel spacing unknown: lengths in px</source>
             <translation>Pixelabstand unbekannt: Längen in px</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Pixels (log scale)</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -3593,6 +3764,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>quit, settings</source>
             <translation>beenden, Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>Rainbow</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -4302,6 +4478,16 @@
             <translation>Größe</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Size and detail</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Smooth enlarged pixels</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -4640,6 +4826,11 @@
             <translation>Das Audit-Protokoll ist leer</translation>
         </message>
         <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>The bar is</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/installation.py" />
             <source>The check needs the AI packages: see `python3 installer/bootstrap.py run`.</source>
             <translation>Die Prüfung braucht die KI-Pakete: siehe `python3 installer/bootstrap.py run`.</translation>
@@ -4710,9 +4901,29 @@
             <translation>Die genauen Argumente</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/true_size.py" />
+            <source>The file gives no pixel spacing, so the size of the object is unknown.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/true_size.py" />
+            <source>The file gives the spacing at the detector only. The object is smaller than its shadow there, by an unknown factor.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/audit/log.py" />
             <source>the file of its key is damaged</source>
             <translation>die Datei mit dem Schlüssel ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>The file's window ({window}) leaves {share}% of the pixels black or white.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -4758,6 +4969,16 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the hub's answer was not understood</source>
             <translation>die Antwort des Hubs war nicht verständlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/true_size.py" />
+            <source>The image is of a microscope: at true size it would be too small to see.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/true_size.py" />
+            <source>The image was warped into a standard space: its mm are not the patient's.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -4808,6 +5029,11 @@
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>the layout cannot be kept: {error}</source>
             <translation>das Layout kann nicht behalten werden: {error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>The left and right arrow keys change its length</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -4948,6 +5174,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>The true size of this image is not known</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -5094,6 +5325,16 @@
             <location filename="../../app/views/notices.py" />
             <source>This image cannot be shown</source>
             <translation>Dieses Bild kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>This image cannot be shown at its true size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>This image has colours of its own, and no window</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -5286,6 +5527,16 @@
             <translation>Triggerzeit</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>True size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>true size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>Try again; if it happens again, the file may have been tampered with.</source>
             <translation>Versuchen Sie es erneut; geschieht es wieder, wurde die Datei womöglich manipuliert.</translation>
@@ -5361,9 +5612,24 @@
             <translation>Aktualisieren Sie Sightline, um es zu öffnen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Upper limit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/histogram_panel.py" />
+            <source>Upper limit of the window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>US dollars for a million tokens; for the estimate of what a run costs.</source>
             <translation>US-Dollar für eine Million Tokens; für die Schätzung, was ein Lauf kostet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>Use a fitting window</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5374,6 +5640,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Use them anyway; results will carry a warning</source>
             <translation>Trotzdem verwenden; Ergebnisse tragen dann eine Warnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>Use this</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -5397,6 +5668,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/histogram_panel.py" />
             <source>Value</source>
             <translation>Wert</translation>
         </message>
@@ -5425,6 +5697,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Viewport</source>
             <translation>Ansicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/colormaps.py" />
+            <source>Viridis</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -5614,6 +5891,11 @@
             <translation>Während ein Schritt des Plans läuft.</translation>
         </message>
         <message>
+            <location filename="../../app/views/screen_calibration.py" />
+            <source>wide</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Width</source>
             <translation>Breite</translation>
@@ -5638,6 +5920,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Window from a drawn region</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>window from a drawn region; histogram</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -5734,6 +6026,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>zoom</source>
             <translation>zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Zoom {percent}%</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.gui
 
 FILES = (
     *("settings.json", "window.ini", "recent.json", "shortcuts.json", "presets.json"),
-    "hanging/mine.toml",
+    *("display.json", "hanging/mine.toml"),
 )
 WRONG_TYPES = {
     "settings.json": '{"llm": 7, "limits": [], "theme": {}, "device": 3, "policy": "no"}',
@@ -31,6 +31,7 @@ WRONG_TYPES = {
     "recent.json": '{"version": 1, "openings": [[5]], "session": "none"}',
     "shortcuts.json": '{"version": 1, "keys": {"invert": 5}}',
     "presets.json": '{"version": 1, "presets": {"CT": [{"name": 1, "center": "x", "width": 2}]}}',
+    "display.json": '{"smooth": 3, "screens": 5}',
     "hanging/mine.toml": 'title = 5\nlayout = "9x9"\nviewport = 3\n',
 }
 PROTOCOL = 'title = "Mine"\nlayout = "1x1"\n[[viewport]]\nmodality = ["CT"]\n'
@@ -100,6 +101,7 @@ class Started:
         presets.save("CT", presets.of("CT")[:2])
         self.window.hanging.protocols.save("mine", PROTOCOL)
         self.window.recent.keep(True)
+        self.window.display_settings.set_pixel_mm("screen", 0.2)
         assert self.program.change_settings(self.settings.model_copy(update={"theme": "light"}))
 
     def close(self) -> None:

@@ -89,14 +89,14 @@ def test_drag_down_darkens_a_monochrome2_image(scene: Scene):
 
 def test_window_sensitivity_follows_the_value_range(scene: Scene):
     scene.show()
-    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    scene.drag(LEFT, QPoint(200, 150), (600, 0))
     narrow = scene.canvas.shown_window.width - 1000
     wide_image = instance("1.2")
     stored = frame().stored.astype(np.int32) * 10
     scene.decoder.frames[("1.2", 0)] = frame("1.2", stored=stored)
     scene.workspace.viewport.show(wide_image)
     scene.settle()
-    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    scene.drag(LEFT, QPoint(200, 150), (600, 0))
     assert scene.canvas.shown_window.width - 1000 == pytest.approx(10 * narrow, rel=0.01)
 
 
@@ -105,7 +105,7 @@ def test_the_window_text_follows_the_drag_before_the_pixels_do(scene: Scene):
     view = scene.canvas.viewport()
     QTest.mousePress(view, LEFT, pos=QPoint(200, 150))
     move(view, QPoint(300, 150), LEFT)
-    assert "manual" in " ".join(scene.canvas.overlay.corners.bottom_left)
+    assert "by hand" in " ".join(scene.canvas.overlay.corners.bottom_left)
     QTest.mouseRelease(view, LEFT, pos=QPoint(300, 150))
     scene.settle()
 
@@ -292,7 +292,7 @@ def test_corner_text_is_what_the_file_says_without_markup(scene: Scene):
     assert corners.top_left[0] == "<b>Doe</b>, Jane<img/>"
     assert "ID 4711" in corners.top_left
     assert corners.top_right[0] == "CT  Axial"
-    assert "C 500  W 1000  (SOFT)" in corners.bottom_left
+    assert "C 500  W 1000  (file: SOFT)" in corners.bottom_left
     assert corners.bottom_right == ("Lossy JPEG 10:1", "Pixel spacing unknown: lengths in px")
 
 
@@ -334,7 +334,7 @@ def test_a_voi_lut_is_named_and_a_drag_leaves_it_for_a_window(scene: Scene):
     scene.drag(LEFT, QPoint(200, 150), (90, 0))
     assert scene.canvas.shown_window.lut == -1
     assert scene.canvas.shown_window.width > 1000
-    assert "manual" in " ".join(scene.canvas.overlay.corners.bottom_left)
+    assert "by hand" in " ".join(scene.canvas.overlay.corners.bottom_left)
 
 
 def test_a_voi_lut_of_another_image_is_not_claimed_where_there_is_none(scene: Scene):

@@ -18,7 +18,7 @@ from app.views.canvas import colormaps, finding_shapes, label_chips
 from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.image_layer import pyramid
 from app.views.canvas.label_chips import Chip
-from app.views.canvas.mouse_gestures import dragged_window
+from app.views.canvas.mouse_gestures import RANGE_PX, dragged_window
 from app.views.canvas.pane import read_picture
 from tests.gui.viewer_support import frame, instance, line_layer
 
@@ -80,7 +80,7 @@ def test_smaller_copies_average_and_keep_the_mean():
 
 
 def test_a_narrow_range_keeps_a_window_narrower_than_one():
-    moved = dragged_window(Window(0.5, 1.0), -512, 0, 1.0)
+    moved = dragged_window(Window(0.5, 1.0), -RANGE_PX / 2, 0, 1.0)
     assert moved.width == pytest.approx(0.5)
     assert moved.function is VoiFunction.LINEAR_EXACT
     assert dragged_window(Window(40, 80), -5000, 0, 4000).width == 1.0

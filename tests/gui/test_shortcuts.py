@@ -148,3 +148,16 @@ def test_every_command_of_the_menus_can_have_another_key(opened: Opened):
     assert len(own) > 60
     assert [one.text() for one in own if one not in named] == []
     dialog.reject()
+
+
+def test_the_key_that_is_held_for_the_magnifier_can_be_another(opened: Opened):
+    window = opened()
+    QTest.mouseMove(window.canvas.viewport(), window.canvas.viewport().rect().center())
+    assert window.actions_.shortcuts_.set_key("magnify", "G")
+    QTest.keyPress(window.canvas, Qt.Key.Key_Z)
+    assert not window.canvas.magnifier.on
+    QTest.keyRelease(window.canvas, Qt.Key.Key_Z)
+    QTest.keyPress(window.canvas, Qt.Key.Key_G)
+    assert window.canvas.magnifier.on
+    QTest.keyRelease(window.canvas, Qt.Key.Key_G)
+    assert not window.canvas.magnifier.on

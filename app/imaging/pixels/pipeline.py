@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,23 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
         if frame.supplemental and frame.palette is not None:
             pixels = _add_palette_colours(frame, pixels)
     return _cover_shutter(frame, pixels) if frame.shutter is not None else pixels
+
+
+def render_part(
+    frame: Frame, rows: range, columns: range, window: Window | None = None, invert: bool = False
+) -> Bytes:
+    """Return the pixels in `rows` and `columns` as `render` gives them, without the others."""
+    if window is None:
+        window = windows.default_window(frame)
+    across = slice(columns.start, columns.stop)
+    stored = frame.stored[rows.start : rows.stop, across]
+    pixels = render(replace(frame, stored=stored, shutter=None), window, invert)
+    if frame.shutter is None:
+        return pixels
+    hidden = hidden_pixels(frame.shutter, rows, frame.columns, frame.spacing.aspect)[:, across]
+    pixels = pixels.copy()  # for 8-bit colour it is a view of the frame's own
+    pixels[hidden] = _cover(frame.shutter, pixels)
+    return pixels
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
@@ -111,10 +128,7 @@ def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
     """Return the picture with the hidden pixels in the shutter's own grey or colour."""
     shutter = frame.shutter
     assert shutter is not None
-    level = int(np.floor(shutter.level * 255.0 + 0.5))
-    cover: Any = level
-    if pixels.ndim == 3:
-        cover = shutter.color if shutter.color is not None else (level, level, level)
+    cover = _cover(shutter, pixels)
     # For 8-bit colour the picture is a view of the frame's own pixels.
     pixels = pixels.copy()
     for row in range(0, frame.rows, _STRIP):
@@ -141,6 +155,14 @@ def draw_overlay(drawn: NDArray[Any], plane: OverlayPlane, value: Any) -> None:
     bits = plane.pixels[top - plane.row :, left - plane.column :]
     bits = bits[: place.shape[0], : place.shape[1]]
     place[: bits.shape[0], : bits.shape[1]][bits] = value
+
+
+def _cover(shutter: Shutter, pixels: Bytes) -> Any:
+    """Return the grey or colour that a shutter shows in place of the pixels it hides."""
+    level = int(np.floor(shutter.level * 255.0 + 0.5))
+    if pixels.ndim == 3:
+        return shutter.color if shutter.color is not None else (level, level, level)
+    return level
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,21 +225,26 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
 
 
 def values_in(
-    frame: Frame, rows: range, columns: range, mask: NDArray[np.bool_] | None = None
+    frame: Frame,
+    rows: range,
+    columns: range,
+    mask: NDArray[np.bool_] | None = None,
+    step: int = 1,
 ) -> NDArray[np.float64]:
     """Return modality values, e.g. HU, in `rows` and `columns` of a grey image, as a flat array.
 
     Left out are padding, coloured pixels, pixels hidden by a shutter, and pixels where `mask` (True
-    inside, as large as the frame) is False.
+    inside, as large as the frame) is False. With a `step` above 1, only every `step`-th row and
+    column is read.
     """
-    part = slice(columns.start, columns.stop)
-    stored = frame.stored[rows.start : rows.stop, part]
+    across, down = slice(columns.start, columns.stop, step), slice(rows.start, rows.stop, step)
+    stored = frame.stored[down, across]
     keep = has_value(frame, stored)
     if frame.shutter is not None:
         aspect = frame.spacing.aspect
-        keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[:, part]
+        keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[::step, across]
     if mask is not None:
-        keep &= mask[rows.start : rows.stop, part]
+        keep &= mask[down, across]
     return modality_values(frame, stored[keep])
 
 

@@ -83,9 +83,12 @@ class StoredLevels:
             np.copyto(pixels, cover, where=self._hidden(level)[rows, columns])
         return pixels
 
-    def table(self, level: int, window: Window, invert: bool) -> Screen:
+    def table(
+        self, level: int, window: Window, invert: bool, colours: Screen | None = None
+    ) -> Screen:
         """Return the table from a level's values, as unsigned integers, to pixels 0xFFRRGGBB.
 
+        `colours` are the pixels for the 256 greys; None for the greys themselves.
         All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """
         if level:
@@ -93,7 +96,7 @@ class StoredLevels:
             greys = grey_table(self.frame, window, invert, self._low, span + 1, 1 / self.scale)
         else:
             greys = stored_table(self.frame, window, invert, (self._low, self._high))
-        return screen_words(greys)
+        return screen_words(greys) if colours is None else colours[greys]
 
     def _halve(self, values: Array, *, first: bool) -> Array:
         rows, columns = values.shape[0] // 2, values.shape[1] // 2

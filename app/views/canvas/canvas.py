@@ -14,30 +14,35 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
     QKeyEvent,
+    QKeySequence,
     QMouseEvent,
     QResizeEvent,
     QWheelEvent,
 )
 
 from app.errors import SightlineError
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.types import Frame, Instance, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.color_bar import ColorBar, color_scale
 from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
 from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
+from app.views.canvas.image_layer import area_of
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
 from app.views.canvas.label_chips import PlacedChip
 from app.views.canvas.layer_graphics import LayerDrawing
+from app.views.canvas.magnifier import Magnifier
 from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
     Drag,
@@ -46,9 +51,10 @@ from app.views.canvas.mouse_gestures import (
     drag_of,
     dragged_window,
 )
-from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer
+from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer, can_colour
 from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
+from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
@@ -58,11 +64,15 @@ from app.workspace.workspace import Workspace
 BRUSH_KEYS = ("[", "]")
 """Keys that change the size of the brush while it is in hand."""
 
-MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBME")))
+MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBMEW")))
 """Keys of the canvas for what a window has in its menus."""
 
 SMALL = 300
 """Px of the shorter side of a canvas below which it has room for the most important texts only."""
+
+
+_REGION_SAMPLES = 250_000
+"""Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
 
 
 class Canvas(ImageView):
@@ -77,6 +87,7 @@ class Canvas(ImageView):
         alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
+        magnifier_key: The key that is held for the magnifier; empty for none.
         picture: The picture on the screen, or None.
     """
 
@@ -139,10 +150,16 @@ class Canvas(ImageView):
         self._press: tuple[QPointF, Drag, Window | None] | None = None
         self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
+        self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
+        self._span = 1.0  # useful range of the image whose window is dragged
         self._wheel = FrameScroll()
+        self.color_bar = ColorBar(self)
+        self.magnifier = Magnifier(self)
+        self.magnifier_key = QKeySequence("Z")
         self._keys = key_actions(self, workspace.annotations)
         self._menu_keys = True  # whether keys of commands that menus have too are the canvas's
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        self.drawing_tool.region_drawn.connect(self._window_region)
         self.setAccessibleName(tr("Image canvas"))
         if model.frame is not None:
             self._frame_changed()
@@ -214,6 +231,7 @@ class Canvas(ImageView):
 
     def _clear(self) -> None:
         self.picture = self._source = None
+        self.magnifier.refresh()
         self.drawing_tool.cancel()
         self.show_patches((), (0, 0), 1.0, refit=False)
         self.findings_layer.set_image(None)
@@ -250,6 +268,7 @@ class Canvas(ImageView):
             self._render(job)
             self._lay_out(job.frame)
             self._update_overlay(soon=True)
+            self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
         """Request the visible part of an image, or all of it where that part is unknown."""
@@ -304,6 +323,8 @@ class Canvas(ImageView):
             # The display has changed since this picture was requested, e.g. in a drag.
             self._render(replace(job, display=model.display, before=picture))
         self._render_view()
+        if other:
+            self.magnifier.refresh()
         if changed or self.shown_window != window:
             self._update_overlay(soon=True)  # the scene paints in the next turn of the event loop
             self.picture_changed.emit()
@@ -335,9 +356,60 @@ class Canvas(ImageView):
         """Set the intensity window; None for the image's own."""
         self._set_display(window=window)
 
+    def _window_region(self, region: QRectF) -> None:
+        """Set the window to the values of the pixels that a region of the image touches."""
+        frame = self.frame
+        if frame is None or frame.is_color:
+            return
+        left, top, right, bottom = area_of(region)
+        rows = range(max(top, 0), min(bottom, frame.rows))
+        columns = range(max(left, 0), min(right, frame.columns))
+        step = math.ceil(math.sqrt(max(len(rows) * len(columns), 1) / _REGION_SAMPLES))
+        window = windows.region_window(pipeline.values_in(frame, rows, columns, step=step))
+        if window is not None:
+            self.set_window(window)
+
     def toggle_invert(self) -> None:
         """Exchange black and white."""
         self._set_display(invert=not self.model.display.invert)
+
+    @property
+    def colourable(self) -> bool:
+        """Whether a colour map can be used for the shown image."""
+        return self.frame is not None and can_colour(self.frame)
+
+    def set_colormap(self, name: str) -> None:
+        """Show greys in the colours of a map of `colormaps.TITLES`; "" for greys."""
+        self._set_display(colormap=name)
+
+    def set_smooth(self, smooth: bool) -> None:
+        """Set whether enlarged pixels are interpolated."""
+        if smooth != self.layer.smooth:
+            self.layer.smooth = smooth
+            self.layer.update()
+
+    def show_true_size(self, pixel_mm: float, screen: str) -> bool:
+        """Zoom so that 1 mm of the object is 1 mm on the screen, whose pixels are `pixel_mm` wide.
+
+        Return False if the zoom has its limits before. `screen` is the name of the screen.
+        """
+        self._ruler = pixel_mm, screen
+        zoom = self._true_zoom()
+        if zoom is not None:
+            self.set_zoom(zoom)
+        self._update_overlay()
+        return self._is_true_size()
+
+    def _true_zoom(self) -> float | None:
+        """Return the zoom at which the image has its true size on its screen; None if unknown."""
+        frame = self.frame
+        if frame is None or self._ruler is None or self._ruler[1] != screen_key(self.screen()):
+            return None
+        return true_zoom(frame.spacing, self._ruler[0])
+
+    def _is_true_size(self) -> bool:
+        zoom = self._true_zoom()
+        return zoom is not None and math.isclose(zoom, self.zoom, rel_tol=1e-3)
 
     def flip(self, *, across: bool) -> None:
         """Mirror the view: left-right if `across` is true, else top-bottom."""
@@ -385,6 +457,16 @@ class Canvas(ImageView):
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
+        self._show_color_bar()
+
+    def _show_color_bar(self) -> None:
+        """Show the scale of the colour map beside the image, or none."""
+        name, window, frame = self.model.display.colormap, self.shown_window, self.frame
+        scale = None
+        if name and window is not None and frame is not None and can_colour(frame):
+            scale = color_scale(name, frame, window, inverted=self.model.display.invert)
+        if scale is not None or not self.color_bar.isHidden():
+            self.color_bar.show_scale(scale, self)
 
     def _corners(self) -> Corners:
         picture = self.picture
@@ -409,6 +491,8 @@ class Canvas(ImageView):
                 scroller.measured_rate,
                 self._workspace.rejection_of(job.instance),
                 self._link_text,
+                self.model.display.colormap if can_colour(job.frame) else "",
+                self._is_true_size(),
             ),
             self.detail,
         )
@@ -508,6 +592,7 @@ class Canvas(ImageView):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         self._cursor = ev.position()
+        self.magnifier.follow(self._cursor)
         if self._label is not None:
             self._move_label(ev.position())
             return
@@ -521,8 +606,12 @@ class Canvas(ImageView):
             return
         start, kind, window = self._press
         total = ev.position() - start
-        if not self._moved and total.manhattanLength() < DRAG_THRESHOLD:
-            return
+        if not self._moved:
+            if total.manhattanLength() < DRAG_THRESHOLD:
+                return
+            if kind is Drag.WINDOW and window is not None and self.frame is not None:
+                low, high = windows.useful_range(self.frame)  # 2 ms, once a drag
+                self._span = high - low
         self._moved = True
         step = ev.position() - self._drag_from
         self._drag_from = ev.position()
@@ -531,8 +620,7 @@ class Canvas(ImageView):
         elif kind is Drag.ZOOM:
             self.zoom_by(2.718281828 ** (-step.y() * DRAG_ZOOM), self.to_image(start))
         elif window is not None and self.picture is not None:
-            low, high = self.picture.range
-            self.set_window(dragged_window(window, total.x(), total.y(), high - low))
+            self.set_window(dragged_window(window, total.x(), total.y(), self._span))
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
@@ -592,6 +680,9 @@ class Canvas(ImageView):
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         ev.accept()
+        if self.magnifier.on:
+            self.magnifier.change(self._wheel.steps(-ev.angleDelta().y()))
+            return
         control = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if self._brushing and ev.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._resize_brush((ev.angleDelta().y() or ev.angleDelta().x()) / 120)
@@ -612,13 +703,35 @@ class Canvas(ImageView):
     def leaveEvent(self, ev: QEvent) -> None:
         self._point_at(None)
         self._hover(None)
+        self.magnifier.follow(None)
         super().leaveEvent(ev)
+
+    def event(self, ev: QEvent) -> bool:
+        """Take the magnifier's key before the menu's action, which would not see its release."""
+        if ev.type() == QEvent.Type.ShortcutOverride and self._is_magnifier(ev):
+            ev.accept()
+            return True
+        return super().event(ev)
+
+    def _is_magnifier(self, ev: QEvent) -> bool:
+        """Return whether a key event is of the key that is held for the magnifier."""
+        return isinstance(ev, QKeyEvent) and QKeySequence(ev.keyCombination()) == self.magnifier_key
+
+    def _ends_magnifier(self, ev: QKeyEvent) -> bool:
+        """Return whether the key that was held for the magnifier is released."""
+        keys = self.magnifier_key
+        first: Any = keys[0] if not keys.isEmpty() else None  # pyright: ignore[reportIndexIssue]
+        return first is not None and ev.key() == first.key()
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
         if ev.key() == Qt.Key.Key_Space:
             if not ev.isAutoRepeat():
                 self._space = True
                 self._show_cursor(Qt.CursorShape.OpenHandCursor)
+            return
+        if self._is_magnifier(ev):
+            if not ev.isAutoRepeat():
+                self.magnifier.hold(self._cursor)
             return
         action = self._keys.get(Qt.Key(ev.key()))
         if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
@@ -633,6 +746,8 @@ class Canvas(ImageView):
             self._show_cursor(None)
         if ev.key() == Qt.Key.Key_Shift:
             self._point_at(None)
+        if self.magnifier.on and not ev.isAutoRepeat() and self._ends_magnifier(ev):
+            self.magnifier.release()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -640,6 +755,7 @@ class Canvas(ImageView):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._space = False
+        self.magnifier.release()
         super().focusOutEvent(event)
 
     def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
@@ -670,6 +786,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
 
     def escape() -> None:
         if measuring.cancel():
+            return
+        if canvas.magnifier.on:
+            canvas.magnifier.set_on(False)
             return
         if measuring.tool:
             measuring.set_tool("")
@@ -706,6 +825,7 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_B: lambda: measuring.set_tool(drawing.BOX),
         key.Key_M: lambda: measuring.set_tool(drawing.POINT),
         key.Key_E: lambda: measuring.set_tool(drawing.BRUSH),
+        key.Key_W: lambda: measuring.set_tool(drawing.WINDOW_REGION),
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,
     }

@@ -12,7 +12,9 @@ from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
+from app.views.canvas import colormaps
 from app.views.canvas.orientation import UPRIGHT
+from app.views.translation import tr, translatable
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -75,6 +77,8 @@ class Shown:
         measured_rate: Frames per second that it has shown lately; 0 if unknown.
         rejection: Why a key object selection withdraws the image, or "".
         link: How scrolling is linked to that of other viewports, or "".
+        colormap: Name of the colour map in which greys are shown, or "".
+        true_size: Whether 1 mm of the object is 1 mm on the screen.
     """
 
     instance: Instance
@@ -93,6 +97,8 @@ class Shown:
     measured_rate: float = 0.0
     rejection: str = ""
     link: str = ""
+    colormap: str = ""
+    true_size: bool = False
 
 
 class Detail(StrEnum):
@@ -120,6 +126,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
             shown.presentation,
             shown.turn.turn_text,
             "INVERTED" if quiet and shown.inverted else "",
+            _colours(shown.colormap) if quiet else "",
             shown.link if quiet else "",
         ),
     )
@@ -132,16 +139,18 @@ def compact(corners: Corners) -> Corners:
     """
     count = len(corners.series_warning)
     warnings = f"{count} warning{'s' if count > 1 else ''}" if count else ""
+    zoom = tr(_ZOOM).partition("{")[0]
     where = [text for text in corners.top_right if text.startswith(_PLACES)]
     return replace(
         corners,
         top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
         top_right=tuple(where) or corners.top_right[:1],
-        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith("Zoom ")),
+        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith(zoom)),
         series_warning=_kept(warnings),
     )
 
 
+_ZOOM = translatable("Zoom {percent}%")
 _PLACES = ("Image ", "Frame ", "Section ", "Slice ", "Page ", "Plot ")
 _NAMES = (
     *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
@@ -277,13 +286,19 @@ def presentation_text(
 def display_lines(shown: Shown) -> Lines:
     """Return the lines at the bottom left: pixel under the cursor, cine rate, zoom and window."""
     place, zoom = shown.place, shown.zoom
-    grey = [wording.window_text(shown.window), "INVERTED" if shown.inverted else ""]
+    window = shown.window
+    if window is not None and window.lut < 0:
+        # With a presentation state the frame has the state's windows in place of the file's.
+        of_file = () if shown.presentation else shown.frame.voi.windows
+        window = replace(window, explanation=wording.window_source(window, of_file))
+    grey = [wording.window_text(window), "INVERTED" if shown.inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
         shown.link,
         _cine_text(shown),
-        f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
+        _zoom_text(zoom, shown.true_size) if zoom is not None else "",
+        _colours(shown.colormap),
         "   ".join(part for part in grey if part),
     )
 
@@ -295,6 +310,16 @@ def _cine_text(shown: Shown) -> str:
     text = f"Cine {wording.number(round(shown.rate, 1))} frames/s"
     measured = wording.number(round(shown.measured_rate, 1))
     return f"{text} (measured {measured})" if shown.measured_rate else text
+
+
+def _zoom_text(zoom: float, true_size: bool) -> str:
+    text = tr(_ZOOM).format(percent=f"{zoom * 100:.0f}")
+    return f"{text}  ({tr('true size')})" if true_size else text
+
+
+def _colours(name: str) -> str:
+    title = tr(colormaps.TITLES.get(name, name))
+    return tr("Colour map: {name}").format(name=title) if name else ""
 
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:

@@ -1,4 +1,4 @@
-"""Drawing lengths, angles, boxes and points with the mouse, painting masks, and moving points."""
+"""Drawing with the mouse: lengths, angles, boxes, points, masks, and a region for the window."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
 
 from app.imaging.findings import XY, Finding, Mask
 from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
+from app.views.theme import DARK, color
 from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
@@ -22,19 +25,39 @@ _BRUSH_STEP = 1.25
 _BRUSHES = (0.5, 200.0)  # least and largest radius
 
 
+class _Outline(QWidget):
+    """The outline of a rectangle, which hides nothing of the image."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        for inset, tint in ((0, DARK.overlay_shade), (1, DARK.accent), (2, DARK.overlay_shade)):
+            painter.setPen(color(tint))
+            painter.drawRect(self.rect().adjusted(inset, inset, -inset - 1, -inset - 1))
+        painter.end()
+
+
 class DrawingTool(QObject):
-    """Lets the user draw on the canvas; `tool` is a key of `drawing.POINTS`, `BRUSH`, or "" (none).
+    """Lets the user draw on the canvas, or move points.
+
+    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or "" (none).
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
     user can always move points of drawings, but those of an AI tool's finding only while it is
     selected. The brush paints on the mask of the selected finding, or of the one under the cursor.
+    The region for a window takes one drag, after which the tool is put away.
 
     Attributes:
         radius: Radius of the brush, in columns of the image.
     """
 
     tool_changed = Signal(str)
+    region_drawn = Signal(QRectF)  # the rectangle for the window, in image coordinates
 
     def __init__(
         self,
@@ -55,6 +78,8 @@ class DrawingTool(QObject):
         self._stroke: tuple[Finding, bool] | None = None  # the mask as painted; adding
         self.radius = 8.0
         self._moved = False
+        self._corner: QPointF | None = None  # where a region for the window begins (px)
+        self._band = _Outline(view.viewport())
 
     def set_tool(self, tool: str) -> None:
         """Activate a tool; "" deactivates the current one."""
@@ -70,7 +95,8 @@ class DrawingTool(QObject):
     @property
     def active(self) -> bool:
         """Whether something is being drawn or moved."""
-        return bool(self._points) or self._held is not None or self._stroke is not None
+        begun = (self._held, self._stroke, self._corner)
+        return bool(self._points) or any(one is not None for one in begun)
 
     def resize_brush(self, steps: float) -> None:
         """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
@@ -81,7 +107,8 @@ class DrawingTool(QObject):
         """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active
         self._points.clear()
-        self._held = self._stroke = None
+        self._held = self._stroke = self._corner = None
+        self._band.hide()
         self._layer.set_draft(None)
         return was
 
@@ -98,6 +125,9 @@ class DrawingTool(QObject):
         if frame is None:
             return False
         self._moved = False
+        if self.tool == drawing.WINDOW_REGION:
+            self._corner = None if frame.is_color else position
+            return self._corner is not None
         if self.tool == drawing.BRUSH:
             found = self._mask_at(position)
             if found is not None:
@@ -122,7 +152,11 @@ class DrawingTool(QObject):
         if frame is None or not self.active:
             return False
         self._moved = self._moved or _apart(position, self._last)
-        if self._stroke is not None:
+        if self._corner is not None:
+            corners = self._corner.toPoint(), position.toPoint()
+            self._band.setGeometry(QRect(*corners).normalized())
+            self._band.show()
+        elif self._stroke is not None:
             self._paint(frame, position)
         elif self._held is not None:
             finding, place = self._held
@@ -140,6 +174,15 @@ class DrawingTool(QObject):
         frame = self._frame()
         if frame is None or not self.active:
             return False
+        if self._corner is not None:
+            corner = self._corner
+            if not _apart(position, corner):
+                self.cancel()
+                return False
+            self.set_tool("")
+            ends = self._view.to_image(corner), self._view.to_image(position)
+            self.region_drawn.emit(QRectF(*ends).normalized())
+            return True
         if self._stroke is not None:
             painted = self._stroke[0]
             assert isinstance(painted.geometry, Mask)

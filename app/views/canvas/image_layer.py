@@ -23,6 +23,9 @@ from app.imaging.pixels.stored_levels import has_smaller_level, level_shapes
 PIXEL_ZOOM = 6.0
 """Zoom above which pixels are drawn without interpolation, which would suggest detail."""
 
+SHARP_ZOOM = 1.0 + 1e-6
+"""Zoom above which they are where the user does not want enlarged pixels smooth."""
+
 _STRIP = 2**17  # pixels of a copy that are averaged at a time
 
 _ROUNDING = 1e-6
@@ -96,7 +99,7 @@ def contains(outer: Area, inner: Area) -> bool:
     )
 
 
-def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
+def whole_patches(levels: Sequence[Buffer]) -> tuple[Patch, ...]:
     """Return each level from `pyramid` as a patch that covers the whole image."""
     return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
@@ -151,6 +154,7 @@ class ImageLayer(QGraphicsItem):
     """A graphics item that draws an image; pixel (x, y) is the unit square centred at (x, y).
 
     Attributes:
+        smooth: Whether pixels are interpolated when they are enlarged, up to `PIXEL_ZOOM`.
         patches: The shown patches, the most reduced first.
     """
 
@@ -159,6 +163,7 @@ class ImageLayer(QGraphicsItem):
         # Otherwise a paint event does not say which part of the image it needs.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self.patches: tuple[Patch, ...] = ()
+        self.smooth = True
         self._images: dict[Patch, QImage] = {}
         self._shapes: list[tuple[int, int]] = []
         self._rect = QRectF()
@@ -201,7 +206,9 @@ class ImageLayer(QGraphicsItem):
             math.hypot(transform.m21(), transform.m22()),
         )
         level = level_of(max(scales), len(self._shapes))
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, min(scales) < PIXEL_ZOOM)
+        smooth_up_to = PIXEL_ZOOM if self.smooth else SHARP_ZOOM
+        smooth = min(scales) < smooth_up_to
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         for patch in self._drawn(level, area_of(option.exposedRect)):  # type: ignore[attr-defined]
             # Copies lack an odd last row or column: draw them over exactly the area they average.
             size = 2**patch.level

@@ -85,7 +85,7 @@ class ImageView(pg.GraphicsView):
 
     def set_turn(self, display: Display) -> None:
         """Flip and rotate the image and its items about the middle of the view."""
-        turn = replace(display, window=None, invert=False)
+        turn = replace(display, window=None, invert=False, colormap="")
         if turn == self.turn:
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))

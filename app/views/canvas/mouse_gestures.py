@@ -1,25 +1,31 @@
 """Mouse gestures on the canvas.
 
 Dragging changes the intensity window as in OHIF and Cornerstone (width += dx, centre += dy): to the
-right widens it (less contrast), downwards raises its centre (a MONOCHROME2 image gets darker). A
-drag of 1024 px changes either by the image's whole value range.
+right widens it (less contrast), downwards raises its centre (a MONOCHROME2 image gets darker).
+`dragged_window` says how far.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from enum import Enum, auto
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QCursor, QPainter, QPen, QPixmap
 
+from app.imaging.pixels.windows import MANUAL
 from app.imaging.types import VoiFunction, Window
 
 DRAG_THRESHOLD = 4.0
 """Distance in px above which a press counts as a drag instead of a click."""
 
-RANGE_PX = 1024.0
-"""Length in px of a drag that changes the window by the image's whole value range."""
+RANGE_PX = 600.0
+"""Length in px of a drag that changes the window by the image's whole useful range."""
+
+FINE_PX = 200.0
+"""Length in px of a drag that would change a narrow window by its own width, if it began and ended
+as slowly: a step of 1 px in a brain window of 80 HU is 0.4 HU."""
 
 
 class Drag(Enum):
@@ -44,10 +50,12 @@ def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
     """Return window `start` with its width changed by `dx` px of drag and its centre by `dy` px.
 
-    `span`, the image's highest minus its lowest value, scales the change. The width stays above the
-    minimum of the window's VOI LUT function (PS3.3 C.11.2.1.2: 1 for LINEAR).
+    `span` is the useful range of the image's values (`windows.useful_range`). A drag of `RANGE_PX`
+    changes the window by that range, or by its own width where that is larger. The first px of a
+    drag change a narrow window in proportion to its width, the later ones by more. The width stays
+    above the minimum of the window's VOI LUT function (PS3.3 C.11.2.1.2: 1 for LINEAR).
     """
-    step = max(span, 1e-6) / RANGE_PX
+    reach = max(span, start.width, 1e-6)
     # A narrow range (floats in 0..1) cannot use LINEAR's smallest width of 1.
     function = start.function
     if function is VoiFunction.LINEAR and (span < 16 or start.width < 1):
@@ -55,12 +63,19 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
     least = 1.0 if function is VoiFunction.LINEAR else max(span, 1e-6) * 1e-4
     return replace(
         start,
-        center=start.center + dy * step,
-        width=max(start.width + dx * step, least),
+        center=start.center + _change(dy, start.width, reach),
+        width=max(start.width + _change(dx, start.width, reach), least),
         function=function,
-        explanation="manual",
+        explanation=MANUAL,
         lut=-1,
     )
+
+
+def _change(pixels: float, width: float, reach: float) -> float:
+    """Return by how much a drag of `pixels` px changes a window; `reach` after `RANGE_PX`."""
+    share = abs(pixels) / RANGE_PX
+    first = min(width / FINE_PX * RANGE_PX, reach)
+    return math.copysign(first * share + (reach - first) * share**2, pixels)
 
 
 def brush_cursor(radius: float) -> QCursor:

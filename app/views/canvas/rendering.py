@@ -13,15 +13,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
-from app.imaging.pixels import greys, pipeline, windows
-from app.imaging.pixels.stored_levels import Screen, StoredLevels, can_average, level_shapes
+from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels.stored_levels import (
+    Screen,
+    StoredLevels,
+    can_average,
+    level_shapes,
+    screen_words,
+)
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
+from app.views.canvas import colormaps
 from app.views.canvas.image_layer import (
     Area,
     Patch,
@@ -77,14 +85,12 @@ class Picture:
         job: The request, without its `before`.
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
-        range: Lowest and highest modality value; dragging scales window changes by it.
         complete: Whether nothing more needs to be rendered until the view changes.
     """
 
     job: Job
     patches: tuple[Patch, ...]
     window: Window | None
-    range: tuple[float, float]
     complete: bool
 
     @property
@@ -117,7 +123,6 @@ class _Known:
     frame: Frame
     default: Window | None
     start: Window | None
-    range: tuple[float, float]
 
 
 class Renderer:
@@ -177,16 +182,18 @@ class Renderer:
             known = self._known = _learn(job)
         shown_with = wanted or known.default
         window = None if frame.is_color else wanted or known.start
+        colours = colormaps.screen_table(job.display.colormap) if can_colour(frame) else None
         if can_average(frame, shown_with):
             levels = self._levels
             if levels is None or levels.frame is not frame:
                 levels = self._levels = StoredLevels(frame)
-            patches, complete = _windowed(levels, job, shown_with)
+            patches, complete = _windowed(levels, job, shown_with, colours)
         else:
-            pixels = pipeline.render(frame, shown_with, job.display.invert)
-            patches, complete = whole_patches(pyramid(pixels)), True
+            greys = pyramid(pipeline.render(frame, shown_with, job.display.invert))
+            pixels = greys if colours is None else _coloured(greys, frame, colours)
+            patches, complete = whole_patches(pixels), True
         done = replace(job, before=None)
-        return Picture(done, patches, window, known.range, complete)
+        return Picture(done, patches, window, complete)
 
     def _finish(self, picture: Picture) -> None:
         self._last = picture if self._wanted else None
@@ -210,7 +217,7 @@ class Renderer:
 
 
 def _windowed(
-    levels: StoredLevels, job: Job, window: Window | None
+    levels: StoredLevels, job: Job, window: Window | None, colours: Screen | None
 ) -> tuple[tuple[Patch, ...], bool]:
     """Return the patches that a job needs, and whether nothing more is worth rendering."""
     chosen = pipeline.chosen_window(levels.frame, window)
@@ -226,11 +233,34 @@ def _windowed(
         left, top, right, bottom = area
         shared = min(level, 1)
         if shared not in tables:
-            tables[shared] = levels.table(shared, chosen, invert)
+            tables[shared] = levels.table(shared, chosen, invert, colours)
         rows, columns = slice(top, bottom), slice(left, right)
         pixels = levels.render_part(level, rows, columns, tables[shared])
         patches[level] = Patch(level, left, top, pixels)
     return tuple(patches.values()), complete
+
+
+def can_colour(frame: Frame) -> bool:
+    """Return whether a colour map can be used for a frame: it has no colours of its own."""
+    return not frame.is_color and frame.palette is None
+
+
+def _coloured(
+    levels: Sequence[NDArray[np.uint8]], frame: Frame, colours: Screen
+) -> tuple[Screen, ...]:
+    """Return greys in colours; what a shutter hides keeps its grey."""
+    result: list[Screen] = []
+    hidden = None
+    if frame.shutter is not None:
+        rows, aspect = range(frame.rows), frame.spacing.aspect
+        hidden = pipeline.hidden_pixels(frame.shutter, rows, frame.columns, aspect)
+    for number, greys in enumerate(levels):
+        pixels = colours[greys]
+        if hidden is not None:
+            covered = hidden[:: 2**number, :: 2**number][: pixels.shape[0], : pixels.shape[1]]
+            pixels[covered] = screen_words(greys)[covered]
+        result.append(pixels)
+    return tuple(result)
 
 
 def _alike(job: Job) -> dict[int, Patch]:
@@ -239,7 +269,7 @@ def _alike(job: Job) -> dict[int, Patch]:
     if before is None or before.job.frame is not job.frame:
         return {}
     was, now = before.job.display, job.display
-    if (was.window, was.invert) != (now.window, now.invert):
+    if (was.window, was.invert, was.colormap) != (now.window, now.invert, now.colormap):
         return {}
     return {patch.level: patch for patch in before.patches}
 
@@ -288,17 +318,7 @@ def _grown(area: Area, shape: tuple[int, int], room: int) -> Area:
 def _learn(job: Job) -> _Known:
     frame = job.frame
     if frame.is_color:
-        return _Known(frame, None, None, (0.0, 255.0))
+        return _Known(frame, None, None)
     default = windows.default_window(frame)
     start = default or lut_window(frame.voi.luts[0], 0)
-    return _Known(frame, default, start, _value_range(frame))
-
-
-def _value_range(frame: Frame) -> tuple[float, float]:
-    """Return the lowest and highest modality value; large images are sampled."""
-    stored = frame.stored[::4, ::4] if frame.stored.size > 1_000_000 else frame.stored
-    values = stored[np.isfinite(stored)]
-    if values.size == 0:
-        return 0.0, 1.0
-    ends = greys.modality_values(frame, np.array([values.min(), values.max()]))
-    return float(ends.min()), float(ends.max())
+    return _Known(frame, default, start)

@@ -43,7 +43,8 @@ class ViewportLinks(QObject):
     Attributes:
         scroll: Whether scrolling is linked: by position in the patient; between images that share
             no frame of reference, by as many images.
-        window: Whether window and inversion are linked, among images of the same modality.
+        window: Whether window, inversion and colour map are linked, among images of the same
+            modality.
         view: Whether zoom and pan are linked.
         lines: Whether the plane of the active viewport is drawn in the others.
     """
@@ -223,7 +224,12 @@ class ViewportLinks(QObject):
             if window is not None and window.lut >= 0:
                 continue  # a look-up table of its own file
             with self._leading():
-                changed = replace(other.viewport.display, window=window, invert=display.invert)
+                changed = replace(
+                    other.viewport.display,
+                    window=window,
+                    invert=display.invert,
+                    colormap=display.colormap,
+                )
                 other.viewport.set_display(changed)
 
     def _view_changed(self, frame: ViewportFrame) -> None:

@@ -134,6 +134,7 @@ class ViewportArea(ScreenArea):
         services.workspace.panes.changed.connect(self._show_pictures)
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
+        services.display.changed.connect(self._follow_display)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._focus_changed)
@@ -183,6 +184,9 @@ class ViewportArea(ScreenArea):
         canvas.restore_wanted.connect(lambda: self._layout.maximise(False))
         canvas.drawing_tool.set_tool(self._tool)
         canvas.detail = self.detail
+        canvas.set_smooth(self._services.display.smooth)
+        canvas.magnifier.set_on(next(iter(self._frames.values())).canvas.magnifier.on)
+        canvas.magnifier.toggled.connect(self.set_magnifier)
         canvas.drawing_tool.tool_changed.connect(self._tool_changed)
         for source, relay in (
             (canvas.picture_changed, self.picture_changed),
@@ -296,6 +300,12 @@ class ViewportArea(ScreenArea):
             frame.canvas.drawing_tool.set_tool(tool)
         self.tool_changed.emit(tool)
 
+    def set_magnifier(self, on: bool) -> None:
+        """Show the magnifier wherever the mouse is over an image, or put it away."""
+        for frame in self._frames.values():
+            frame.canvas.magnifier.set_on(on)
+        self.tool_changed.emit(self._tool)
+
     def next_detail(self) -> None:
         """Show less text in the corners of every viewport, or all of it again."""
         every = list(Detail)
@@ -310,6 +320,11 @@ class ViewportArea(ScreenArea):
         for one in scrollers:
             if one.playing == playing:
                 one.toggle()
+
+    def _follow_display(self) -> None:
+        """Draw enlarged pixels smooth or sharp in every viewport."""
+        for frame in self._frames.values():
+            frame.canvas.set_smooth(self._services.display.smooth)
 
     # Drops
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, Signal
@@ -20,9 +20,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
+from app.imaging.pixels.windows import Misfit
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.canvas.window_hint import WindowHint
 from app.views.documents.document_pages import DocumentStack
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
@@ -30,9 +32,10 @@ from app.views.loader import Loader, SeriesWindow
 from app.views.notices import Action, Placeholder
 from app.views.theme import DARK, color
 from app.views.viewports.viewport_bar import REACH, VIEWPORT_MIME, ViewportBar
+from app.workspace.display_settings import DisplaySettings
 from app.workspace.layout import Edge
 from app.workspace.viewport import Viewport
-from app.workspace.workspace import Workspace
+from app.workspace.workspace import ScaleKey, Workspace
 
 SERIES_MIME = "application/x-sightline-series"
 """Data of a drag of a series from the study list: the key of its row."""
@@ -51,6 +54,8 @@ class ViewportServices:
         rendering: Renders pictures, and nothing else.
         start_actions: The buttons of the start page.
         recent: Buttons there that open again what was opened last.
+        display: Whether enlarged pixels are smooth, and how large those of the screens are.
+        misfits: Series whose file has a useless window; None where the user keeps it.
     """
 
     workspace: Workspace
@@ -62,6 +67,8 @@ class ViewportServices:
     rendering: Background | None = None
     start_actions: tuple[Action, ...] = ()
     recent: tuple[Action, ...] = ()
+    display: DisplaySettings = field(default_factory=DisplaySettings)
+    misfits: dict[ScaleKey, Misfit | None] = field(default_factory=dict[ScaleKey, Misfit | None])
 
 
 class ViewportFrame(QWidget):
@@ -84,6 +91,7 @@ class ViewportFrame(QWidget):
         self._layout = workspace.layout
         self.canvas = Canvas(workspace, services.background, viewport, services.rendering)
         SeriesWindow(self.canvas, workspace, services.loader)
+        self.window_hint = WindowHint(self.canvas, workspace, services.background, services.misfits)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
         self.documents = DocumentStack(
             self.canvas, workspace, services.loader, services.show_attributes
