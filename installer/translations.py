@@ -38,21 +38,53 @@ no identifiers."""
 
 CONSTANTS = {
     "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
-    "app/imaging/openable.py": ("CONTAINERS", "PATTERNS"),
+    "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
     "app/imaging/types.py": ("Plane", "SpacingSource"),
 }
 """Constants, enumerations and functions of lower rooms whose texts the window shows."""
 
-ERRORS = ("SightlineError", "UsageError", "FileProblem", "WorkerDied")
-"""Classes of lower rooms whose texts the window shows; those without values are translated."""
+ERRORS = (
+    *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
+    *("Problem", "problem", "Spacing", "NotAStackError"),
+)
+"""What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
+
+REMARKS = {
+    "app/imaging/space/stacks.py": (
+        "{0} slice is missing after slice {1}: {2} instead of {3} mm",
+        "{0} slices are missing after slice {1}: {2} instead of {3} mm",
+        "the slice distance varies between {0} and {1} mm",
+        "the slice distance changes from {0} to {1} mm after slice {2}",
+        "{0}, to {1} mm after slice {2}",
+        "slices overlap after slice {0}: they are {1} mm thick and {2} mm apart",
+        "the gantry was tilted by {0}°: each slice is shifted against the one before",
+        "the slices are sheared by {0}°: each slice is shifted against the one before",
+        "the slices are shifted against each other by differing amounts",
+    ),
+    "app/imaging/studies/catalogue.py": (
+        "{0} image has the SOP Instance UID of another one",
+        "{0} images have the SOP Instance UID of another one",
+        "it has the SOP Instance UID as {0}, but is another image",
+        "several images lie at the same position, and nothing distinguishes them",
+        "another patient has the same Study Instance UID: check whose images these are",
+        "another patient, with another name or date of birth, has the same Patient ID: check whose "
+        "images these are",
+    ),
+}
+"""Warnings of lower rooms that are put together there, by file; a test shows some in German."""
+
+TITLES = ("ToolSpec", "ResultWording")
+"""Classes of packs whose `title`, or second argument, the window shows."""
+
+_CALL = re.compile(rf"\b(tr|tr_n|translatable|{'|'.join((*ERRORS, *TITLES))})\(")
 
 SHOWING = frozenset(
     (
         *("Action", "Choice", "ElidedLabel", "EmptyState", "NameField", "PanelTitle", "QAction"),
         *("QCheckBox", "QDockWidget", "QLabel", "QMenu", "QPushButton", "QToolButton", "_action"),
-        *("_button", "_fail", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
+        *("_button", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
         *("addMenu", "add_heading", "add_note", "add_row", "add_section", "add_text_button"),
         *("confirm", "counted", "label", "make_action", "plain_tip", "push_button"),
         *("setAccessibleDescription", "setAccessibleName", "setHeaderLabels", "setIconText"),
@@ -89,7 +121,10 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
 
     for path in sorted((repo / "app").rglob("*.py")):
         place = path.relative_to(repo).as_posix()
-        for call in _calls(ast.parse(path.read_text("utf-8"))):
+        code = path.read_text("utf-8")
+        if not _CALL.search(code):
+            continue
+        for call in _calls(ast.parse(code)):
             name, texts = _name(call), [_constant(argument) for argument in call.args]
             if name == "tr_n":
                 if None in texts[:2] or "%n" not in str(texts[1]):
@@ -101,11 +136,25 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
                 name == "tr" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
             ):
                 raise ValueError(f"{place}:{call.lineno}: a text to translate must be a literal")
-            elif name in ERRORS and not place.startswith("app/headless/"):
-                remedies = [_constant(word.value) for word in call.keywords if word.arg == "remedy"]
-                for text in (*texts[:1], *remedies):
+            elif name in TITLES:
+                named = [_constant(word.value) for word in call.keywords if word.arg == "title"]
+                for text in (*named, *texts[1:2]):
                     if text:
                         add(text, place)
+            elif name in ERRORS and not place.startswith("app/headless/"):
+                given = [
+                    word.value for word in call.keywords if word.arg in ("reason", "remedy", "note")
+                ]
+                reasons = [text for one in call.args[:3] for text in _reported(one)]
+                remedies = [text for one in given for text in _reported(one)]
+                for text in (*reasons, *remedies):
+                    if _is_text(text):
+                        add(text, place)
+    for file, remarks in REMARKS.items():
+        for text in remarks:
+            add(text, file)
+    for path in sorted((repo / "resources" / "hanging").glob("*.toml")):
+        add(tomllib.loads(path.read_text("utf-8"))["title"], path.relative_to(repo).as_posix())
     for file, wanted in CONSTANTS.items():
         for text in _constants(repo / file, wanted):
             add(text, file)
@@ -162,6 +211,26 @@ def _texts_below(node: ast.AST) -> Iterator[str]:
         yield text
     for below in ast.iter_child_nodes(node):
         yield from _texts_below(below)
+
+
+def _reported(node: ast.AST) -> Iterator[str]:
+    """Yield the texts that an argument of an error may be, values as "{0}", "{1}" and so on."""
+    if isinstance(node, ast.IfExp):
+        yield from (*_reported(node.body), *_reported(node.orelse))
+    elif isinstance(node, ast.JoinedStr):
+        parts, count = "", 0
+        for part in node.values:
+            text = _constant(part)
+            parts += text.replace("{", "{{").replace("}", "}}") if text else f"{{{count}}}"
+            count += not text
+        if len(re.findall(r"[^\W\d_]", parts)) >= LEAST:
+            yield parts
+    elif text := _constant(node):
+        yield text
+
+
+LEAST = 8
+"""Letters of a pattern below which it would fit too much."""
 
 
 def _table_texts(value: object) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMainWindow, QMenu
 
 from app.views.layouts import column
@@ -46,7 +46,7 @@ class CommandPalette(QDialog):
         for name, action in self._commands:
             if not all(word in name.casefold() for word in words):
                 continue
-            keys = action.shortcut().toString()
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             item = QListWidgetItem(f"{name}   {keys}" if keys else name)
             item.setData(_ACTION, action)
             if not action.isEnabled():

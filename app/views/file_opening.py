@@ -181,7 +181,7 @@ class FileOpening(QObject):
                     name=name, count=len(paths) - 1
                 ),
                 tr("Choose {openable} files, or {containers} of them.").format(
-                    openable=OPENABLE, containers=tr(CONTAINERS)
+                    openable=tr(OPENABLE), containers=tr(CONTAINERS)
                 ),
             )
         if result.studies:

@@ -16,7 +16,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult
 from app.views.background import Background, OnError
 from app.views.canvas.canvas import Canvas
-from app.views.translation import tr
+from app.views.translation import tr, tr_report
 from app.views.wording import error_text
 from app.workspace.layers import LayerRequest, Place, key_of
 from app.workspace.studies import instances_of
@@ -108,7 +108,11 @@ class LayerLoading(QObject):
                 self.lay(labels, failed)
                 return
             problem = next(iter(result.problems), None)
-            reason = tr(problem.reason) if problem else tr("not an NRRD, NIfTI or MetaImage volume")
+            reason = (
+                tr_report(problem.reason)
+                if problem
+                else tr("not an NRRD, NIfTI or MetaImage volume")
+            )
             remedy = tr("Open a DICOM segmentation as you would an image")
             (failed or self._tell)(FileProblem(reason, subject=str(path), remedy=remedy))
 

@@ -69,14 +69,13 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.preset_dialog import PresetDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import LanguageSetting, tr
+from app.views.translation import LanguageSetting, tr, tr_n, translatable
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
-from app.views.wording import counted
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
 from app.workspace.recent import RecentOpenings, Session, opening_text
@@ -85,14 +84,6 @@ from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
-_FILTER = ";;".join(
-    (
-        f"All supported files ({' '.join(chain.from_iterable(PATTERNS.values()))})",
-        *(f"{name} ({' '.join(patterns)})" for name, patterns in PATTERNS.items()),
-        "All files (*)",
-    )
-)
-_VOLUMES = f"Label volumes ({' '.join(PATTERNS['Volumes'])});;All files (*)"
 _RECENT_SHOWN = 3  # on the start page; the menu has more
 _LEAST_MIDDLE = 480  # px of the middle; what is over it, docks may take
 
@@ -220,11 +211,11 @@ class MainWindow(QMainWindow):
 
     def _make_center(self, decoder: Decoder) -> None:
         buttons: list[Action] = [
-            ("Open files…", self.choose_files),
-            ("Open folder…", self.choose_folder),
+            (tr("Open files…"), self.choose_files),
+            (tr("Open folder…"), self.choose_folder),
         ]
         if self.open_demo is not None:
-            buttons.append(("Open the demo", self.open_demo))
+            buttons.append((tr("Open the demo"), self.open_demo))
         self.viewports = ViewportArea(
             ViewportServices(
                 self.workspace,
@@ -313,7 +304,7 @@ class MainWindow(QMainWindow):
         self.viewports.frame_made.connect(self._take_frame)
         self.model_host = ModelHostButton()
         bar.addPermanentWidget(self.model_host)
-        note = label("Not for diagnosis", "caption")
+        note = label(tr("Not for diagnosis"), "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
 
@@ -363,12 +354,14 @@ class MainWindow(QMainWindow):
 
     def choose_files(self) -> None:
         """Ask for files and open them."""
-        names, _ = QFileDialog.getOpenFileNames(self, "Open files", "", _FILTER)
+        names, _ = QFileDialog.getOpenFileNames(self, tr("Open files"), "", _file_filter())
         self.open_paths([Path(name) for name in names])
 
     def choose_labels(self) -> None:
         """Ask for a label volume (NRRD, NIfTI or MetaImage) and lay it over the shown image."""
-        name, _ = QFileDialog.getOpenFileName(self, "Overlay labels on the image", "", _VOLUMES)
+        name, _ = QFileDialog.getOpenFileName(
+            self, tr("Overlay labels on the image"), "", _volume_filter()
+        )
         if name:
             self.layer_loading.lay_file(Path(name))
 
@@ -397,7 +390,7 @@ class MainWindow(QMainWindow):
 
     def choose_folder(self) -> None:
         """Ask for a folder and open it."""
-        name = QFileDialog.getExistingDirectory(self, "Open a folder of images")
+        name = QFileDialog.getExistingDirectory(self, tr("Open a folder of images"))
         if name:
             self.open_paths([Path(name)])
 
@@ -534,14 +527,19 @@ class MainWindow(QMainWindow):
         if not measured:
             self.workspace.close_study(*keys)
             return
-        what = counted(len(studies), "study", "studies")
         confirm(
             self,
-            "Close",
-            f"Close {what} with {_measurements(measured)}?",
-            "Measurements are not saved. They reappear only if you reopen the images before you "
-            "quit Sightline.",
-            "Close",
+            tr("Close"),
+            tr_n(
+                "Close %n study with {measurements}?",
+                "Close %n studies with {measurements}?",
+                len(studies),
+            ).format(measurements=_measurements(measured)),
+            tr(
+                "Measurements are not saved. They reappear only if you reopen the images before "
+                "you quit Sightline."
+            ),
+            tr("Close"),
             lambda: self.workspace.close_study(*keys),
         )
 
@@ -573,13 +571,13 @@ class MainWindow(QMainWindow):
                 self.canvas.center_on(center.x(), center.y())
 
     def _offer_undo(self, count: int) -> None:
-        text = f"{count} finding{'' if count == 1 else 's'} removed"
-        self.notices.show_notice("info", text, action=("Undo", self.workspace.commands.undo))
+        text = tr_n("%n finding removed", "%n findings removed", count)
+        self.notices.show_notice("info", text, action=(tr("Undo"), self.workspace.commands.undo))
 
     def _update_status(self) -> None:
         studies = self.workspace.studies
         count = len(studies.all)
-        parts = [f"{counted(count, 'study', 'studies')} open" if count else "No study open"]
+        parts = [tr_n("%n study open", "%n studies open", count) if count else tr("No study open")]
         if studies.problems:
             parts.append(problems_text(studies.problems))
         self._status.setText("  ·  ".join(parts))
@@ -624,8 +622,12 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if not (self._closed or self._may_quit) and (measured := self._measured()):
             event.ignore()
-            text = f"Quit and discard {_measurements(measured)}?"
-            confirm(self, "Quit", text, "Measurements are not saved.", "Quit", self.quit)
+            text = tr("Quit and discard {measurements}?").format(
+                measurements=_measurements(measured)
+            )
+            confirm(
+                self, tr("Quit"), text, tr("Measurements are not saved."), tr("Quit"), self.quit
+            )
             return
         if not self._closed:
             if self._layout_file is not None:
@@ -659,8 +661,24 @@ class MainWindow(QMainWindow):
         self.background.close()
 
 
+def _file_filter() -> str:
+    """Return the filters of the dialog that opens files."""
+    every = " ".join(chain.from_iterable(PATTERNS.values()))
+    kinds = [f"{tr(name)} ({' '.join(patterns)})" for name, patterns in PATTERNS.items()]
+    return ";;".join([f"{tr('All supported files')} ({every})", *kinds, tr("All files (*)")])
+
+
+def _volume_filter() -> str:
+    """Return the filters of the dialog that overlays labels."""
+    return f"{tr('Label volumes')} ({' '.join(PATTERNS['Volumes'])});;{tr('All files (*)')}"
+
+
 def _measurements(findings: Sequence[Finding]) -> str:
-    return f"{counted(len(findings), 'measurement', 'measurements')} made or corrected by hand"
+    return tr_n(
+        "%n measurement made or corrected by hand",
+        "%n measurements made or corrected by hand",
+        len(findings),
+    )
 
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
@@ -721,23 +739,32 @@ class ModelHostButton(QPushButton):
     def _show(self) -> None:
         host = self._sending or self._host
         state = "sending" if self._sending else "remote" if host else "local"
-        says = {"local": "Local", "remote": host, "sending": f"Sending to {host}…"}[state]
+        says = {
+            "local": tr("Local"),
+            "remote": host,
+            "sending": tr("Sending to {host}…").format(host=host),
+        }[state]
         model = self._model.rpartition(" at ")[0] or self._model  # which names its host as well
         tells = {
-            "local": "The language model runs on this computer: nothing leaves it. A tool that "
-            "would send data asks you first.",
-            "remote": f"Questions go to {model} at {host}. You are asked in each "
-            "conversation before anything is sent.",
-            "sending": f"A request is on its way to {host}, as you allowed.",
+            "local": tr(
+                "The language model runs on this computer: nothing leaves it. A tool that "
+                "would send data asks you first."
+            ),
+            "remote": tr(
+                "Questions go to {model} at {host}. You are asked in each conversation "
+                "before anything is sent."
+            ).format(model=model, host=host),
+            "sending": tr("A request is on its way to {host}, as you allowed.").format(host=host),
         }[state]
         elide = Qt.TextElideMode.ElideMiddle
         shown = QFontMetrics(self.font()).elidedText(says, elide, _HOST_WIDTH)
         self.setText(f" {shown}".replace("&", "&&"))  # Qt sets the icon too close to the text
         tint = {"local": THEME.ok, "remote": THEME.warning, "sending": THEME.accent_text}[state]
         self.setIcon(icon("cpu" if state == "local" else "cloud", tint))
-        self.setToolTip(plain_tip(f"{tells}\nClick to see what is sent and what is never sent."))
-        self.setAccessibleName(f"Where the language model runs: {says}")
-        self.setAccessibleDescription(f"{tells} Opens the privacy settings.")
+        click = tr("Click to see what is sent and what is never sent.")
+        self.setToolTip(plain_tip(f"{tells}\n{click}"))
+        self.setAccessibleName(tr("Where the language model runs: {says}").format(says=says))
+        self.setAccessibleDescription(f"{tells} {tr('Opens the privacy settings.')}")
         if self.property("state") != state:
             self.setProperty("state", state)
             restyle(self)
@@ -750,11 +777,11 @@ _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
 _DOCK_WIDTHS = {"Studies": 290, "Attributes": 420, "Findings": 290, "Layers": 290, "Assistant": 400}
 _DOCK_ICONS = {
-    "Studies": ("panel-left", "Ctrl+1"),
-    "Attributes": ("table-properties", "Ctrl+2"),
-    "Findings": ("scan-search", "Ctrl+3"),
-    "Layers": ("layers", "Ctrl+5"),
-    "Assistant": ("message-square", "Ctrl+4"),
+    translatable("Studies"): ("panel-left", "Ctrl+1"),
+    translatable("Attributes"): ("table-properties", "Ctrl+2"),
+    translatable("Findings"): ("scan-search", "Ctrl+3"),
+    translatable("Layers"): ("layers", "Ctrl+5"),
+    translatable("Assistant"): ("message-square", "Ctrl+4"),
 }
 """Icon and shortcut of each dock, in the order of the View menu."""
 
@@ -777,12 +804,12 @@ class WindowDocks(QObject):
             dock.installEventFilter(self)
 
     def _dock(self, name: str, widget: QWidget) -> QDockWidget:
-        dock = QDockWidget(name, self._window)
+        dock = QDockWidget(tr(name), self._window)
         icon, shortcut = _DOCK_ICONS[name]
         dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
         dock.setProperty("icon", icon)
         dock.setProperty("shortcut", shortcut)
-        self.titles[name] = PanelTitle(name, dock)
+        self.titles[name] = PanelTitle(tr(name), dock)
         dock.setTitleBarWidget(self.titles[name])
         dock.setWidget(widget)
         return dock
@@ -845,7 +872,8 @@ class WindowDocks(QObject):
         attributes = self.by_name["Attributes"]
         dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
         if event.type() == QEvent.Type.Resize and isinstance(watched, QDockWidget) and dragged:
-            self._widths[watched.windowTitle()] = watched.width()
+            name = next(name for name, dock in self.by_name.items() if dock is watched)
+            self._widths[name] = watched.width()
         # Not when the window is shown, whose layout is restored; a floating dock needs no room.
         if watched is attributes and self._window.isVisible() and not attributes.isFloating():
             if event.type() == QEvent.Type.ShowToParent:

@@ -39,6 +39,7 @@ SCHEMES = {
     "light": translatable("Light"),
 }
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+NATIVE = QKeySequence.SequenceFormat.NativeText
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
 
 
@@ -120,7 +121,7 @@ class MainActions:
             action.setIcon(icons.icon(icon))
         action.setShortcut(QKeySequence(shortcut))
         action.setCheckable(checkable)
-        keys = f"  ({action.shortcut().toString()})" if shortcut else ""
+        keys = f"  ({action.shortcut().toString(NATIVE)})" if shortcut else ""
         action.setToolTip(plain_tip(text.rstrip("…") + keys))
         if run is None:
             action.setVisible(False)
@@ -130,23 +131,25 @@ class MainActions:
 
     def _make_window_actions(self) -> None:
         window, add = self._window, self._action
-        self.open_files = add("Open files…", window.choose_files, "Ctrl+O", "folder-open")
-        self.open_folder = add("Open folder…", window.choose_folder, "Ctrl+Shift+O")
-        self.lay_labels = add("Overlay labels on the image…", window.choose_labels, icon="layers")
-        self.open_demo = add("Open the demo study", window.open_demo)
-        self.full_screen = add("Full screen", window.toggle_full_screen, "F11")
-        self.panels = add("Show or hide all panels", window.toggle_panels)
-        self.texts = add("Image texts: all, no names, none", window.viewports.next_detail, "F2")
-        self.palette = add("Find a command…", window.find_command, "Ctrl+Shift+P", "search")
-        self.close_study = add("Close study", window.close_study, "Ctrl+W")
-        self.close_all = add("Close all studies", window.close_all, "Ctrl+Shift+W")
-        self.open_settings = add("Settings…", window.open_settings, "Ctrl+,")
-        self.quit = add("Quit", window.close, "Ctrl+Q")
-        self.models = add("Models…", window.open_models, icon="cpu")
-        self.shortcuts = add("Keyboard and mouse", window.show_shortcuts, "F1", "keyboard")
+        self.open_files = add(tr("Open files…"), window.choose_files, "Ctrl+O", "folder-open")
+        self.open_folder = add(tr("Open folder…"), window.choose_folder, "Ctrl+Shift+O")
+        self.lay_labels = add(
+            tr("Overlay labels on the image…"), window.choose_labels, icon="layers"
+        )
+        self.open_demo = add(tr("Open the demo study"), window.open_demo)
+        self.full_screen = add(tr("Full screen"), window.toggle_full_screen, "F11")
+        self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
+        self.texts = add(tr("Image texts: all, no names, none"), window.viewports.next_detail, "F2")
+        self.palette = add(tr("Find a command…"), window.find_command, "Ctrl+Shift+P", "search")
+        self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
+        self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
+        self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
+        self.quit = add(tr("Quit"), window.close, "Ctrl+Q")
+        self.models = add(tr("Models…"), window.open_models, icon="cpu")
+        self.shortcuts = add(tr("Keyboard and mouse"), window.show_shortcuts, "F1", "keyboard")
         self.edit_keys = add(tr("Change shortcuts…"), window.edit_shortcuts)
-        self.audit = add("Audit log…", window.open_audit, icon="shield-check")
-        self.about = add("About Sightline", window.show_about, icon="info")
+        self.audit = add(tr("Audit log…"), window.open_audit, icon="shield-check")
+        self.about = add(tr("About Sightline"), window.show_about, icon="info")
 
     def _make_image_actions(self) -> None:
         add = self._action
@@ -163,17 +166,17 @@ class MainActions:
         def rotate(quarters: int) -> None:
             self._canvas.rotate(quarters)
 
-        self.invert = add("Invert", invert, "I", "contrast", checkable=True)
-        self.reset = add("Reset view", lambda: self._canvas.reset(), "R", "rotate-ccw")
-        self.fit = add("Fit to window", lambda: self._canvas.fit(), "F", "maximize")
-        self.one_to_one = add("Actual pixels", lambda: self._canvas.one_to_one(), "0")
+        self.invert = add(tr("Invert"), invert, "I", "contrast", checkable=True)
+        self.reset = add(tr("Reset view"), lambda: self._canvas.reset(), "R", "rotate-ccw")
+        self.fit = add(tr("Fit to window"), lambda: self._canvas.fit(), "F", "maximize")
+        self.one_to_one = add(tr("Actual pixels"), lambda: self._canvas.one_to_one(), "0")
         self.one_to_one.setIconText("1:1")
-        self.zoom_in = add("Zoom in", lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
-        self.zoom_out = add("Zoom out", lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
-        self.flip_h = add("Flip left-right", lambda: flip(across=True), "H", "flip-horizontal")
-        self.flip_v = add("Flip top-bottom", lambda: flip(across=False), "V", "flip-vertical")
-        self.turn_left = add("Rotate left", lambda: rotate(-1), "[", "rotate-ccw-square")
-        self.turn_right = add("Rotate right", lambda: rotate(1), "]", "rotate-cw-square")
+        self.zoom_in = add(tr("Zoom in"), lambda: zoom(WHEEL_STEP), "Ctrl++", "zoom-in")
+        self.zoom_out = add(tr("Zoom out"), lambda: zoom(1 / WHEEL_STEP), "Ctrl+-", "zoom-out")
+        self.flip_h = add(tr("Flip left-right"), lambda: flip(across=True), "H", "flip-horizontal")
+        self.flip_v = add(tr("Flip top-bottom"), lambda: flip(across=False), "V", "flip-vertical")
+        self.turn_left = add(tr("Rotate left"), lambda: rotate(-1), "[", "rotate-ccw-square")
+        self.turn_right = add(tr("Rotate right"), lambda: rotate(1), "]", "rotate-cw-square")
 
     def _make_display_actions(self) -> None:
         add, window = self._action, self._window
@@ -217,18 +220,18 @@ class MainActions:
         def key_image(by: int) -> None:
             self._window.documents.key_images.step(by)
 
-        self.play = add("Play cine", lambda: scroll().toggle(), "P", "play", checkable=True)
+        self.play = add(tr("Play cine"), lambda: scroll().toggle(), "P", "play", checkable=True)
         self.play_all = add(
-            "Play cine in all viewports", self._window.viewports.play_all, "Shift+P"
+            tr("Play cine in all viewports"), self._window.viewports.play_all, "Shift+P"
         )
-        self.faster = add("Faster cine", lambda: scroll().change_speed(1), ".")
-        self.slower = add("Slower cine", lambda: scroll().change_speed(-1), ",")
-        self.next = add("Next image or frame", lambda: scroll().step(1), "Ctrl+Right")
-        self.previous = add("Previous image or frame", lambda: scroll().step(-1), "Ctrl+Left")
-        self.next_key = add("Next key image", lambda: key_image(1), "K", "star")
-        self.previous_key = add("Previous key image", lambda: key_image(-1), "Shift+K")
-        self.next_series = add("Next series", lambda: series(1), "N")
-        self.previous_series = add("Previous series", lambda: series(-1), "Shift+N")
+        self.faster = add(tr("Faster cine"), lambda: scroll().change_speed(1), ".")
+        self.slower = add(tr("Slower cine"), lambda: scroll().change_speed(-1), ",")
+        self.next = add(tr("Next image or frame"), lambda: scroll().step(1), "Ctrl+Right")
+        self.previous = add(tr("Previous image or frame"), lambda: scroll().step(-1), "Ctrl+Left")
+        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K", "star")
+        self.previous_key = add(tr("Previous key image"), lambda: key_image(-1), "Shift+K")
+        self.next_series = add(tr("Next series"), lambda: series(1), "N")
+        self.previous_series = add(tr("Previous series"), lambda: series(-1), "Shift+N")
         self._icon_is_pause = False
 
     def _make_drawing_actions(self) -> None:
@@ -241,28 +244,30 @@ class MainActions:
             return action
 
         self.drawing_tools: dict[str, QAction] = {}
-        self.ruler = add("Measure a length", drawing.RULER, "L", "ruler")
-        self.angle = add("Measure an angle", drawing.ANGLE, "Shift+L", "angle")
-        self.mark_box = add("Mark a box", drawing.BOX, "B", "square-dashed")
-        self.mark_point = add("Mark a point", drawing.POINT, "M", "crosshair")
-        self.mark_outside = add("Mark a point outside the structure", drawing.OUTSIDE, "Shift+M")
-        self.brush = add("Edit a mask with the brush", drawing.BRUSH, "E", "pen-line")
+        self.ruler = add(tr("Measure a length"), drawing.RULER, "L", "ruler")
+        self.angle = add(tr("Measure an angle"), drawing.ANGLE, "Shift+L", "angle")
+        self.mark_box = add(tr("Mark a box"), drawing.BOX, "B", "square-dashed")
+        self.mark_point = add(tr("Mark a point"), drawing.POINT, "M", "crosshair")
+        self.mark_outside = add(
+            tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M"
+        )
+        self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "E", "pen-line")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         segment = self._window.segment_marked if self._window.has_assistant else None
-        self.segment = self._action("Segment what I marked", segment, "Ctrl+B", "shapes")
+        self.segment = self._action(tr("Segment what I marked"), segment, "Ctrl+B", "shapes")
 
     def _make_finding_actions(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
         add, show = self._action, self._workspace.set_findings_visible
-        self.undo = add("Undo", stack.undo, "Ctrl+Z", "undo-2")
-        self.redo = add("Redo", stack.redo, "Ctrl+Shift+Z", "redo-2")
-        self.show_findings = add("Show all findings", lambda: show(True))
-        self.hide_findings = add("Hide all findings", lambda: show(False))
+        self.undo = add(tr("Undo"), stack.undo, "Ctrl+Z", "undo-2")
+        self.redo = add(tr("Redo"), stack.redo, "Ctrl+Shift+Z", "redo-2")
+        self.show_findings = add(tr("Show all findings"), lambda: show(True))
+        self.hide_findings = add(tr("Hide all findings"), lambda: show(False))
         self.delete_finding = add(
-            "Delete selected finding", lambda: annotations.remove([annotations.selected])
+            tr("Delete selected finding"), lambda: annotations.remove([annotations.selected])
         )
         self.delete_findings = add(
-            "Delete all findings",
+            tr("Delete all findings"),
             lambda: annotations.remove([item.finding.id for item in annotations.all()]),
         )
 
@@ -271,18 +276,18 @@ class MainActions:
         marks = (self.mark_box, self.mark_point, self.mark_outside)
         language = (self.language_menu,) if self._window.language is not None else ()
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
-            "File": (
+            tr("&File"): (
                 *(self.open_files, self.open_folder, self.recent_menu),
                 *(self.lay_labels, self.open_demo, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
-            "View": (
+            tr("&View"): (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
                 *(None, self.layout_menu, self.theme_menu, *language),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
-            "Image": (
+            tr("&Image"): (
                 *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
                 *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
@@ -291,16 +296,16 @@ class MainActions:
                 *(self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
             ),
-            "Findings": (
+            tr("&Findings"): (
                 *(self.undo, self.redo, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.brush, self.delete_finding, self.delete_findings),
             ),
-            "Tools": (*marks, self.segment, None, self.models),
-            "Help": (self.shortcuts, self.edit_keys, self.audit, self.about),
+            tr("&Tools"): (*marks, self.segment, None, self.models),
+            tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
         }
         for name, entries in menus.items():
-            _fill(self._window.menuBar().addMenu(f"&{name}"), entries)
+            _fill(self._window.menuBar().addMenu(name), entries)
 
     def _show_context_menu(self, place: QPoint) -> None:
         """Open the menu of the image at a place on the screen (px)."""
@@ -313,27 +318,29 @@ class MainActions:
 
     def _dock_action(self, name: str, dock: QDockWidget) -> QAction:
         action = dock.toggleViewAction()
-        action.setText(name)
+        action.setText(dock.windowTitle())
         action.setIcon(icons.icon(str(dock.property("icon"))))
         action.setShortcut(QKeySequence(str(dock.property("shortcut"))))
-        action.setToolTip(plain_tip(f"{name}  ({action.shortcut().toString()})"))
+        action.setToolTip(
+            plain_tip(f"{dock.windowTitle()}  ({action.shortcut().toString(NATIVE)})")
+        )
         return action
 
     def _make_toolbar(self) -> Toolbar:
         bar = Toolbar(self._window)
-        opening = bar.add_text_button("Open", "folder-open", self.open_files.toolTip())
+        opening = bar.add_text_button(tr("Open"), "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
         self.open_files.changed.connect(lambda: opening.setToolTip(self.open_files.toolTip()))
         bar.addSeparator()
-        tip = plain_tip("Window presets; drag on the image to adjust the window by hand")
-        self.window_button = bar.add_text_button("Window", "sun-medium", tip)
+        tip = plain_tip(tr("Window presets; drag on the image to adjust the window by hand"))
+        self.window_button = bar.add_text_button(tr("Window"), "sun-medium", tip)
         self.window_button.setMenu(self.presets)
         self.window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        tip = plain_tip("Reformat the series: axial, coronal, sagittal")
-        self.plane_button = bar.add_text_button("Plane", "box", tip)
+        tip = plain_tip(tr("Reformat the series: axial, coronal, sagittal"))
+        self.plane_button = bar.add_text_button(tr("Plane"), "box", tip)
         self.plane_menu.attach(self.plane_button)
-        tip = plain_tip("Layout of viewports, and what is linked among them")
-        layout_button = bar.add_text_button("Layout", "layout-grid", tip)
+        tip = plain_tip(tr("Layout of viewports, and what is linked among them"))
+        layout_button = bar.add_text_button(tr("Layout"), "layout-grid", tip)
         layout_button.setMenu(self.layout_menu)
         layout_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         segment = (self.segment,) if self._window.has_assistant else ()
@@ -422,7 +429,7 @@ class RecentMenu(QMenu):
     """The menu of the files and folders that were opened last."""
 
     def __init__(self, window: MainWindow, last_session: QAction) -> None:
-        super().__init__("Open recent", window)
+        super().__init__(tr("Open recent"), window)
         self._window = window
         self._last_session = last_session
         self.aboutToShow.connect(self._fill)
@@ -441,12 +448,14 @@ class RecentMenu(QMenu):
         self.setToolTipsVisible(True)
         recent = self._window.recent
         if recent.kept and not openings:
-            self.addAction("Nothing opened yet").setEnabled(False)
+            self.addAction(tr("Nothing opened yet")).setEnabled(False)
         self.addSeparator()
-        remember = self.addAction("Remember on this computer what I open")
+        remember = self.addAction(tr("Remember on this computer what I open"))
         remember.setCheckable(True)
         remember.setChecked(recent.kept)
-        remember.setToolTip(plain_tip("Paths may name patients. Switched off, they are forgotten."))
+        remember.setToolTip(
+            plain_tip(tr("Paths may name patients. Switched off, they are forgotten."))
+        )
         remember.toggled.connect(recent.keep)
 
 
@@ -493,7 +502,7 @@ class PresetMenu(QMenu):
     """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's."""
 
     def __init__(self, window: MainWindow, edit: QAction) -> None:
-        super().__init__("Window presets", window)
+        super().__init__(tr("Window presets"), window)
         self._window = window
         self._edit = edit
         self.aboutToShow.connect(self._fill)
@@ -504,7 +513,7 @@ class PresetMenu(QMenu):
         shown, found = canvas.shown_window, False
         for number, window in enumerate(canvas.presets(), 1):
             name = wording.one_line(window.explanation)
-            name = "Automatic" if name == AUTO else name
+            name = tr("Automatic") if name == AUTO else tr(name)
             text = f"{name}\t{_window_values(window)}".replace("&", "&&")
             action = self.addAction(f"&{number}  {text}" if number < 10 else text)
             action.setCheckable(True)
@@ -515,7 +524,7 @@ class PresetMenu(QMenu):
                 lambda _checked=False, chosen=window: canvas.set_window(chosen)
             )
         if self.isEmpty():
-            self.addAction("Window presets do not apply to this image").setEnabled(False)
+            self.addAction(tr("Window presets do not apply to this image")).setEnabled(False)
         self.addSeparator()
         self.addAction(self._edit)
 
@@ -550,7 +559,7 @@ class PlaneMenu(QMenu):
     """The menu of planes: as acquired, axial, coronal, sagittal."""
 
     def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
-        super().__init__("Plane", window)
+        super().__init__(tr("Plane"), window)
         self._window = window
         self.choices: dict[Plane, QAction] = {}
         for plane, key in PLANE_KEYS.items():
@@ -589,7 +598,7 @@ class PlaneMenu(QMenu):
             action.setChecked(plane is wanted)
         if self._button is not None:
             self._button.setEnabled(len(possible) > 1)
-            text = "Plane" if wanted is Plane.ACQUIRED else _plane_name(wanted)
+            text = tr("Plane") if wanted is Plane.ACQUIRED else _plane_name(wanted)
             self._button.setText(f" {text}")
 
 
@@ -597,15 +606,15 @@ class HeatmapMenu(QMenu):
     """The menu that sets how strongly heatmaps are drawn over the image."""
 
     def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
-        super().__init__("Heatmaps", window)
+        super().__init__(tr("Heatmaps"), window)
         self._window = window
-        self.switch = make_action("Show or hide heatmaps", self._toggle, "Shift+H")
+        self.switch = make_action(tr("Show or hide heatmaps"), self._toggle, "Shift+H")
         self.addAction(self.switch)
         self.addSeparator()
         self.strengths: dict[float, QAction] = {}
         for name, strength in heatmap_legend.STRENGTHS.items():
             choose = partial(self._set_strength, strength)
-            action = make_action(name, choose, checkable=True)
+            action = make_action(tr(name), choose, checkable=True)
             action.triggered.connect(lambda _checked=False: self._check())
             self.strengths[strength] = action
             self.addAction(action)
@@ -630,7 +639,7 @@ class Toolbar(QToolBar):
     """The toolbar. In a narrow window, buttons lose their texts, then move into a pop-up menu."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__("Toolbar", parent)
+        super().__init__(tr("Toolbar"), parent)
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setIconSize(QSize(SPACE.icon, SPACE.icon))
@@ -641,8 +650,8 @@ class Toolbar(QToolBar):
         more = self.findChild(QToolButton, "qt_toolbar_ext_button")
         if more is not None:
             more.setIcon(icons.icon("chevron-down"))
-            more.setToolTip(plain_tip("More tools"))
-            more.setAccessibleName("More tools")
+            more.setToolTip(plain_tip(tr("More tools")))
+            more.setAccessibleName(tr("More tools"))
 
     def add_text_button(self, text: str, icon: str, tip: str) -> QToolButton:
         """Add a button with a text beside its icon, and return it."""
@@ -671,7 +680,7 @@ class Toolbar(QToolBar):
 
 
 def _plane_name(plane: Plane) -> str:
-    return "As acquired" if plane is Plane.ACQUIRED else plane.value.capitalize()
+    return wording.plane_name(plane)
 
 
 def _same_window(one: Window, other: Window | None) -> bool:

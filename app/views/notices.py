@@ -188,19 +188,23 @@ class Placeholder(QWidget):
         self._wait.timeout.connect(self.refresh)
         self._waited = False
         self.error_text = label("", "muted", wrap=True)
-        waiting = IconLabel("loader-circle", 28, THEME.text_faint)
-        broken = IconLabel("image-off", 36, THEME.error)
+        self._mark: QWidget | None = None
         self._pages = QStackedLayout(self)
-        self._mark = IconLabel("sightline", 72)
-        begin = _begin_page(self._mark, actions, recent)
-        begin.setProperty("surface", "start")
-        for page in (
-            begin,
-            _page(waiting, label(tr("Loading…"), "muted")),
-            _page(broken, label(tr("This image cannot be shown"), "title"), self.error_text),
-            _page(label(tr("Drag a series here from the list of studies"), "muted", wrap=True)),
-        ):
-            self._pages.addWidget(page)
+        self._made: dict[int, QWidget] = {}
+        self._make: tuple[Callable[[], QWidget], ...] = (
+            lambda: self._begin_page(actions, recent),
+            lambda: _page(
+                IconLabel("loader-circle", 28, THEME.text_faint), label(tr("Loading…"), "muted")
+            ),
+            lambda: _page(
+                IconLabel("image-off", 36, THEME.error),
+                label(tr("This image cannot be shown"), "title"),
+                self.error_text,
+            ),
+            lambda: _page(
+                label(tr("Drag a series here from the list of studies"), "muted", wrap=True)
+            ),
+        )
         canvas.installEventFilter(self)
         canvas.status_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
@@ -219,9 +223,24 @@ class Placeholder(QWidget):
             self._wait.stop()
         self.setVisible(page >= 0)
         if page >= 0:
-            self._pages.setCurrentIndex(page)
+            self._pages.setCurrentWidget(self._page(page))
             self.setGeometry(self._canvas.rect())
             self.raise_()
+
+    def _page(self, number: int) -> QWidget:
+        """Return a page, which is made when it is first shown."""
+        if number not in self._made:
+            self._made[number] = self._make[number]()
+            self._pages.addWidget(self._made[number])
+        return self._made[number]
+
+    def _begin_page(self, actions: list[Action], recent: Sequence[Action]) -> QWidget:
+        self._mark = IconLabel("sightline", 72)
+        if self._canvas.height() < LOW:
+            self._mark.hide()
+        page = _begin_page(self._mark, actions, recent)
+        page.setProperty("surface", "start")
+        return page
 
     def _wanted_page(self) -> int:
         if self._canvas.model.instance is None:
@@ -235,7 +254,8 @@ class Placeholder(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._canvas and event.type() == QEvent.Type.Resize:
             self.setGeometry(self._canvas.rect())
-            self._mark.setVisible(self.height() >= LOW)  # the buttons need the room
+            if self._mark is not None:
+                self._mark.setVisible(self.height() >= LOW)  # the buttons need the room
         return False
 
 
@@ -258,7 +278,7 @@ def _begin_page(mark: QWidget, actions: list[Action], recent: Sequence[Action]) 
     hint = tr(
         "Drop {openable} files, or {containers} of them, anywhere on this "
         "window. Images stay on this computer."
-    ).format(openable=OPENABLE, containers=tr(CONTAINERS))
+    ).format(openable=tr(OPENABLE), containers=tr(CONTAINERS))
     again = [push_button(text, run, icon_name="history") for text, run in recent]
     title = [label(tr("Open again"), "section")] if again else []
     return _page(

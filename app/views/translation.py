@@ -6,6 +6,7 @@ Every text that a user reads is a plain literal inside one of three functions, w
     tr("Open files…")
     tr("{count} slices of {total}").format(count=count, total=total)   # values after translation
     tr_n("%n image", "%n images", count)                               # what can be counted
+    tr_report(error.reason)                                            # what a lower room says
 
 A literal in a table of a module is marked by `translatable`, since modules are imported before the
 language is known, and translated where it is shown: `tr(text)`. Never an f-string, a sum or a
@@ -16,8 +17,12 @@ numbers keep their decimal point, as in DICOM and in reports. See docs/translati
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
@@ -48,6 +53,40 @@ def tr_n(one: str, many: str, count: int) -> str:
     """
     found = _loaded[0].translate(CONTEXT, many, None, count) if _loaded else ""
     return (found or (one if count == 1 else many)).replace("%n", f"{count:,}")
+
+
+@lru_cache(maxsize=1000)
+def tr_report(text: str) -> str:
+    """Return what a lower room reports, such as an error's reason, in the language of the window.
+
+    A text with values is found by its pattern in the file of Qt Linguist, "it has {0} frames"; one
+    that is not found is unchanged.
+    """
+    if not _loaded or not text:
+        return text
+    whole = tr(text)
+    if whole != text:
+        return whole
+    for pattern, source in _patterns(Path(_loaded[0].filePath()).with_suffix(".ts")):
+        if found := pattern.fullmatch(text):
+            values = (tr_report(value) if " " in value else value for value in found.groups())
+            return tr(source).format(*values)
+    parts = text.split("; ")
+    return "; ".join(map(tr_report, parts)) if len(parts) > 1 else text
+
+
+@cache
+def _patterns(file: Path) -> list[tuple[re.Pattern[str], str]]:
+    """Return the sources with values in a file of Qt Linguist; the one that says most is first."""
+    try:
+        found = [message.text or "" for message in ET.parse(file).iter("source")]
+    except (OSError, ET.ParseError):
+        return []
+    sources = sorted((text for text in found if "{0}" in text), key=len, reverse=True)
+    return [
+        (re.compile("(.+?)".join(map(re.escape, re.split(r"\{\d+\}", text)))), text)
+        for text in sources
+    ]
 
 
 def translatable(text: str) -> str:
@@ -81,6 +120,7 @@ def use_language(choice: str) -> str:
     for old in _loaded:
         QCoreApplication.removeTranslator(old)
     _loaded.clear()
+    tr_report.cache_clear()
     if code == "en":
         return code
     own = QTranslator()

@@ -15,7 +15,7 @@ from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
 from app.tools.api import ToolSpec
 from app.tools.pack_plan import NO_PLANS, Plans
-from app.views.translation import tr, tr_n, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.workspace import drawing
 
 NOT_FOR_DIAGNOSIS = translatable("AI results: not for diagnosis")
@@ -43,7 +43,8 @@ def short_form(line: str) -> str:
 
 def error_text(error: SightlineError) -> str:
     """Return an error as `SightlineError.text`, in the language of the window where it can be."""
-    return SightlineError(tr(error.reason), subject=error.subject, remedy=tr(error.remedy)).text
+    reason, remedy = tr_report(error.reason), tr_report(error.remedy)
+    return SightlineError(reason, subject=error.subject, remedy=remedy).text
 
 
 def one_line(text: str) -> str:
@@ -314,7 +315,7 @@ class PackTexts:
         )
         # What people call each tool's results, by the tool's name.
         self.result_titles = {
-            name: plans.wording(name).title or self.title(name) for name in self._specs
+            name: tr(plans.wording(name).title) or self.title(name) for name in self._specs
         }
         # Asks to outline what the user has marked on the image; "" if no pack can do that.
         self.marked_question = next(
@@ -324,7 +325,7 @@ class PackTexts:
     def title(self, tool: str) -> str:
         """Return a tool's title; if it declares none, its name written as words."""
         spec = self._specs.get(tool)
-        declared = sentence(spec.title) if spec is not None else ""
+        declared = sentence(tr(spec.title)) if spec is not None else ""
         return declared or words_of(tool) or tr("Tool")
 
     def icon(self, tool: str) -> str:
@@ -342,7 +343,13 @@ class PackTexts:
             tools: Names to replace in addition to those of the installed tools. A name without an
                 underscore ("crop") may be an ordinary word, so it is not replaced.
         """
-        titles = {name: self.title(name) for name in (*self._specs, *tools) if "_" in name}
+        # English, as the sentence is.
+        declared = {name: sentence(spec.title) for name, spec in self._specs.items()}
+        titles = {
+            name: declared.get(name) or words_of(name)
+            for name in (*self._specs, *tools)
+            if "_" in name
+        }
         return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
 
 

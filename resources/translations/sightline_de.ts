@@ -23,7 +23,7 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source> mm</source>
-            <translation type="unfinished" />
+            <translation> mm</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -109,6 +109,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/main_window.py" />
+            <source>%n findings removed</source>
+            <extracomment>Singular: %n finding removed</extracomment>
+            <translation>
+                <numerusform>%n Befund entfernt</numerusform>
+                <numerusform>%n Befunde entfernt</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n frames</source>
             <extracomment>Singular: %n frame</extracomment>
@@ -146,6 +155,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/main_window.py" />
+            <source>%n measurements made or corrected by hand</source>
+            <extracomment>Singular: %n measurement made or corrected by hand</extracomment>
+            <translation>
+                <numerusform>%n von Hand gemachte oder korrigierte Messung</numerusform>
+                <numerusform>%n von Hand gemachte oder korrigierte Messungen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/settings/model_page.py" />
             <source>%n models found: choose one in the list.</source>
             <extracomment>Singular: One model found: choose it in the list.</extracomment>
@@ -179,6 +197,15 @@
             <translation>
                 <numerusform>%n weitere darunter ist markiert.</numerusform>
                 <numerusform>%n weitere darunter sind markiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>%n more warnings in the study list</source>
+            <extracomment>Singular: %n more warning in the study list</extracomment>
+            <translation>
+                <numerusform>%n weitere Warnung in der Liste der Studien</numerusform>
+                <numerusform>%n weitere Warnungen in der Liste der Studien</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -254,7 +281,17 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/main_window.py" />
+            <source>%n studies open</source>
+            <extracomment>Singular: %n study open</extracomment>
+            <translation>
+                <numerusform>%n Studie geöffnet</numerusform>
+                <numerusform>%n Studien geöffnet</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
             <extracomment>Singular: %n warning</extracomment>
             <translation>
@@ -288,6 +325,36 @@
                 <numerusform>%n J. zuvor</numerusform>
                 <numerusform>%n J. zuvor</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;File</source>
+            <translation>&amp;Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;Findings</source>
+            <translation>Be&amp;funde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;Help</source>
+            <translation>&amp;Hilfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;Image</source>
+            <translation>&amp;Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;Tools</source>
+            <translation>&amp;Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>&amp;View</source>
+            <translation>&amp;Ansicht</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -340,6 +407,11 @@
             <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <source>a file of this model is missing or damaged</source>
+            <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A file of your settings could not be used</source>
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
@@ -387,9 +459,24 @@
             <translation>Ein Modell, das Ihre Organisation in Azure bereitgestellt hat.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>a model's file cannot be read ({0})</source>
+            <translation>eine Datei eines Modells ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>A name has 1 to {most} characters.</source>
             <translation>Ein Name hat 1 bis {most} Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/session_file.py" />
+            <source>a newer version of Sightline wrote this conversation (format {0})</source>
+            <translation>eine neuere Version von Sightline hat dieses Gespräch geschrieben (Format {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>a part of {0} x {1} pixels holds {2} x {3}</source>
+            <translation>ein Teil von {0} x {1} Pixeln enthält {2} x {3}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -397,9 +484,30 @@
             <translation>Ein Bild kann nicht gezeigt werden, also kann keines gesendet werden.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>a picture has no patient scale</source>
+            <translation>ein Bild hat keinen Patientenmaßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveforms.py" />
+            <source>a plot has no patient scale: seconds and units instead</source>
+            <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>a print resolution is no patient scale: ignored</source>
+            <translation>eine Druckauflösung ist kein Patientenmaßstab: nicht beachtet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A request is on its way to {host}, as you allowed.</source>
+            <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -412,6 +520,11 @@
             <translation>Eine Serie der Studie</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>a spacing of {0} x {1} mm ignored as impossible</source>
+            <translation>ein Abstand von {0} x {1} mm als unmöglich nicht beachtet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>a step</source>
             <translation>ein Schritt</translation>
@@ -420,6 +533,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A title has 1 to 100 characters.</source>
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>a volume of {0} slices is too large</source>
+            <translation>ein Volumen aus {0} Schichten ist zu groß</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -433,6 +551,7 @@
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <source>About Sightline</source>
             <translation>Über Sightline</translation>
         </message>
@@ -472,6 +591,11 @@
             <translation>Aktion</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Actual pixels</source>
+            <translation>Originalpixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
@@ -487,11 +611,17 @@
             <translation>KI-Ergebnisse: nicht zur Diagnose</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>AI · not for diagnosis</source>
+            <translation>KI · nicht zur Diagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>AI: not for diagnosis</source>
             <translation>KI: nicht zur Diagnose</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>All files (*)</source>
@@ -501,6 +631,16 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All kinds</source>
             <translation>Alle Arten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/grounding.py" />
+            <source>all pixels of this image have the same value</source>
+            <translation>alle Pixel dieses Bildes haben denselben Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>All supported files</source>
+            <translation>Alle unterstützten Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -596,6 +736,11 @@
             <source>an image that is not open</source>
             <translation>ein nicht geöffnetes Bild</translation>
         </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>an unexpected error ({0})</source>
+            <translation>ein unerwarteter Fehler ({0})</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -629,6 +774,16 @@
             <location filename="../../resources/tables/dicom.toml" />
             <source>Angiography</source>
             <translation>Angiographie</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>another patient has the same Study Instance UID: check whose images these are</source>
+            <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>another patient, with another name or date of birth, has the same Patient ID: check whose images these are</source>
+            <translation>ein anderer Patient, mit anderem Namen oder Geburtsdatum, hat dieselbe Patient ID: Prüfen Sie, wessen Bilder dies sind</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/folder_changes.py" />
@@ -799,9 +954,84 @@
             <translation>Erneut fragen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>Ask again with another seed or other words.</source>
+            <translation>Fragen Sie erneut mit einem anderen Startwert oder anderen Worten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>Ask again with more steps. If it happens again, its files may be damaged: see the model panel.</source>
+            <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/model_process/serving.py" />
+            <source>Ask again: the present files are then used.</source>
+            <translation>Fragen Sie erneut: Dann werden die vorhandenen Dateien verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>Ask for a copy without one</source>
+            <translation>Bitten Sie um eine Kopie ohne ein solches</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>Ask for a new export</source>
+            <translation>Bitten Sie um einen neuen Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>Ask for an export in RGB</source>
+            <translation>Bitten Sie um einen Export in RGB</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>Ask for an export with the pixels in the file</source>
+            <translation>Bitten Sie um einen Export mit den Pixeln in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>Ask for an export without compression</source>
+            <translation>Bitten Sie um einen Export ohne Kompression</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>Ask for an export without compression, or in JPEG 2000</source>
+            <translation>Bitten Sie um einen Export ohne Kompression oder in JPEG 2000</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Ask for the right to write into the settings folder</source>
             <translation>Bitten Sie um das Schreibrecht für den Einstellungsordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/model_results.py" />
+            <source>Ask in other words, or another tool.</source>
+            <translation>Fragen Sie mit anderen Worten oder ein anderes Werkzeug.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>Ask its source for it in several files</source>
+            <translation>Bitten Sie die Quelle um mehrere Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_med.py" />
+            <source>Ask LLaVA-Med</source>
+            <translation>LLaVA-Med fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/medgemma.py" />
+            <source>Ask MedGemma</source>
+            <translation>MedGemma fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Ask the assistant about the image. What its tools find is listed here.</source>
+            <translation>Fragen Sie den Assistenten zum Bild. Was seine Werkzeuge finden, steht hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>Ask the chest expert</source>
+            <translation>Thorax-Experten fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -865,6 +1095,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
+            <location filename="../../app/views/main_window.py" />
             <source>Assistant</source>
             <translation>Assistent</translation>
         </message>
@@ -872,6 +1103,11 @@
             <location filename="../../app/views/chat/answer.py" />
             <source>Assistant's answer</source>
             <translation>Antwort des Assistenten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attributes</source>
+            <translation>Attribute</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -884,6 +1120,7 @@
             <translation>Audit-Protokoll</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Audit log…</source>
             <translation>Audit-Protokoll…</translation>
@@ -894,6 +1131,7 @@
             <translation>automatisch</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Automatic</source>
             <translation>Automatisch</translation>
@@ -901,7 +1139,7 @@
         <message>
             <location filename="../../app/views/wording.py" />
             <source>automatic</source>
-            <translation type="unfinished" />
+            <translation>automatisch</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -921,12 +1159,12 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Bank card</source>
-            <translation type="unfinished" />
+            <translation>Bankkarte</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Bar to be made as wide as a bank card</source>
-            <translation type="unfinished" />
+            <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -937,6 +1175,11 @@
             <location filename="../../resources/tables/dicom.toml" />
             <source>Bone</source>
             <translation>Knochen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>born {born}</source>
+            <translation>geb. {born}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -966,7 +1209,7 @@
         <message>
             <location filename="../../app/views/wording.py" />
             <source>by hand</source>
-            <translation type="unfinished" />
+            <translation>von Hand</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -986,12 +1229,12 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Calibrate the screen</source>
-            <translation type="unfinished" />
+            <translation>Bildschirm kalibrieren</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Calibrate the screen…</source>
-            <translation type="unfinished" />
+            <translation>Bildschirm kalibrieren…</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -1019,6 +1262,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Cardiothoracic ratio</source>
+            <translation>Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Centre</source>
             <translation>Mitte</translation>
@@ -1034,9 +1282,10 @@
             <translation>Mitte: die des Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Change</source>
-            <translation>Ändern</translation>
+            <translation>Veränderung</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1054,9 +1303,29 @@
             <translation>Durch eine Regel geändert: {change}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>changed by hand</source>
+            <translation>von Hand geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Check every line against the log's key</source>
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <source>Check it with `{0} models verify`, then get or install the model again.</source>
+            <translation>Prüfen Sie es mit `{0} models verify`, dann beschaffen oder installieren Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <source>Check that it is a frontal chest radiograph.</source>
+            <translation>Prüfen Sie, ob es eine frontale Thoraxaufnahme ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/image_suitability.py" />
+            <source>Check that it was exposed and sent correctly, or open another image.</source>
+            <translation>Prüfen Sie, ob es richtig belichtet und gesendet wurde, oder öffnen Sie ein anderes Bild.</translation>
         </message>
         <message>
             <location filename="../../app/views/startup_actions.py" />
@@ -1069,9 +1338,44 @@
             <translation>Prüfen, ob es {title} ist</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>Check which of the two is right</source>
+            <translation>Prüfen Sie, welches der beiden richtig ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>Check which of them are right</source>
+            <translation>Prüfen Sie, welche davon richtig sind</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Chest findings</source>
+            <translation>Thoraxbefunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Chest segmentation</source>
+            <translation>Thoraxsegmentierung</translation>
+        </message>
+        <message>
+            <location filename="../../resources/hanging/chest-prior.toml" />
+            <source>Chest: current beside prior</source>
+            <translation>Thorax: aktuell neben Voraufnahme</translation>
+        </message>
+        <message>
+            <location filename="../../resources/hanging/chest.toml" />
+            <source>Chest: frontal and lateral</source>
+            <translation>Thorax: frontal und seitlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>CheXagent</source>
+            <translation>CheXagent</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/export.py" />
@@ -1093,6 +1397,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>Choose a folder with {0} files</source>
+            <translation>Wählen Sie einen Ordner mit Dateien der Art {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -1130,6 +1439,16 @@
             <translation>Wählen Sie eines der Modelle des Endpunkts und testen Sie erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>Choose one of them</source>
+            <translation>Wählen Sie eines davon</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Choose one with DICOM files</source>
+            <translation>Wählen Sie einen mit DICOM-Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose the model's file or folder.</source>
             <translation>Wählen Sie die Datei oder den Ordner des Modells.</translation>
@@ -1138,6 +1457,16 @@
             <location filename="../../app/views/file_opening.py" />
             <source>Choose {openable} files, or {containers} of them.</source>
             <translation>Wählen Sie Dateien ({openable}) oder {containers} davon.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Cine {rate} frames/s</source>
+            <translation>Cine {rate} Frames/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Cine {rate} frames/s (measured {measured})</source>
+            <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
             <location filename="../../resources/tables/language_models.toml" />
@@ -1160,17 +1489,33 @@
             <translation>Klicken, um es neben dem Bild zu öffnen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Click to see what is sent and what is never sent.</source>
+            <translation>Klicken Sie, um zu sehen, was gesendet wird und was nie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/help_dialogs.py" />
+            <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
             <location filename="../../app/views/shortcuts.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/main_window.py" />
+            <source>Close %n studies with {measurements}?</source>
+            <extracomment>Singular: Close %n study with {measurements}?</extracomment>
+            <translation>
+                <numerusform>%n Studie schließen mit {measurements}?</numerusform>
+                <numerusform>%n Studien schließen mit {measurements}?</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <source>Close all studies</source>
             <translation>Alle Studien schließen</translation>
         </message>
@@ -1181,6 +1526,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <source>Close study</source>
             <translation>Studie schließen</translation>
         </message>
@@ -1218,12 +1564,12 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Colour map</source>
-            <translation type="unfinished" />
+            <translation>Farbtabelle</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Colour map: {name}</source>
-            <translation type="unfinished" />
+            <translation>Farbtabelle: {name}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1244,6 +1590,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>Commands and their keys</source>
             <translation>Befehle und ihre Tasten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>Compare with a prior</source>
+            <translation>Mit Voraufnahme vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1299,6 +1650,11 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Conversation deleted</source>
             <translation>Gespräch gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/dicom_processor.py" />
+            <source>Convert DICOM image</source>
+            <translation>DICOM-Bild umwandeln</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1380,6 +1736,16 @@
             <translation>Kosten</translation>
         </message>
         <message>
+            <location filename="../../resources/hanging/ct-chest.toml" />
+            <source>CT of the chest: soft tissue, lung and bone</source>
+            <translation>CT Thorax: Weichteil, Lunge und Knochen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/hanging/ct-prior.toml" />
+            <source>CT: current beside prior</source>
+            <translation>CT: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Damaged</source>
             <translation>Beschädigt</translation>
@@ -1406,6 +1772,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
             <translation>Löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Delete all findings</source>
+            <translation>Alle Befunde löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Delete selected finding</source>
+            <translation>Ausgewählten Befund löschen</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -1464,9 +1840,19 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
+            <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>Display</source>
+            <translation>Darstellung</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -1546,6 +1932,16 @@
             <translation>Herunterladen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/report.py" />
+            <source>Draft a report</source>
+            <translation>Befundentwurf erstellen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Draft report</source>
+            <translation>Befundentwurf</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Drag a point, label, outline</source>
             <translation>Punkt, Text, Umriss ziehen</translation>
@@ -1574,6 +1970,11 @@
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Drag to scroll through the series</source>
             <translation>Ziehen, um durch die Serie zu blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>Draw a synthetic radiograph</source>
+            <translation>Synthetische Röntgenaufnahme erzeugen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1614,6 +2015,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Earlier conversations</source>
             <translation>Frühere Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Edit a mask with the brush</source>
+            <translation>Maske mit dem Pinsel bearbeiten</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1673,7 +2079,7 @@
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Every call asks, whatever was allowed</source>
-            <translation>Jeder Aufruf fragt, gleich was erlaubt wurde</translation>
+            <translation>Jeder Aufruf fragt, trotz Erlaubnis</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1691,6 +2097,36 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>Export a smaller part of it</source>
+            <translation>Exportieren Sie einen kleineren Teil davon</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>Export a smaller part or a lower resolution</source>
+            <translation>Exportieren Sie einen kleineren Teil oder eine geringere Auflösung</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>Export it as one file</source>
+            <translation>Exportieren Sie es als eine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>Export it as RGB</source>
+            <translation>Exportieren Sie es als RGB</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>Export it with larger tiles</source>
+            <translation>Exportieren Sie es mit größeren Kacheln</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>Export it without compression</source>
+            <translation>Exportieren Sie es ohne Kompression</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Export started</source>
             <translation>Export begonnen</translation>
@@ -1704,6 +2140,16 @@
             <location filename="../../app/views/chat/threads.py" />
             <source>Export the conversation</source>
             <translation>Gespräch exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>Export the labels again, with their position</source>
+            <translation>Exportieren Sie die Labels erneut, mit ihrer Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>Export them one by one</source>
+            <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1745,14 +2191,24 @@
             <translation>Schwach</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Faster cine</source>
+            <translation>Cine schneller</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Figures</source>
             <translation>Zahlen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>File</source>
+            <translation>Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>file</source>
-            <translation type="unfinished" />
+            <translation>Datei</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -1767,7 +2223,7 @@
         <message>
             <location filename="../../app/views/wording.py" />
             <source>file: {name}</source>
-            <translation type="unfinished" />
+            <translation>Datei: {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -1805,6 +2261,16 @@
             <translation>Befehl suchen; diese Liste</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Find a command…</source>
+            <translation>Befehl suchen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/grounding.py" />
+            <source>Find a phrase in the image</source>
+            <translation>Textstelle im Bild finden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
@@ -1815,6 +2281,12 @@
             <translation>Befund</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <location filename="../../app/views/main_window.py" />
+            <source>Findings</source>
+            <translation>Befunde</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
@@ -1823,6 +2295,11 @@
             <location filename="../../app/views/canvas/pane.py" />
             <source>Fit</source>
             <translation>Einpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Fit to window</source>
+            <translation>In Fenster einpassen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1837,7 +2314,7 @@
         <message>
             <location filename="../../app/views/wording.py" />
             <source>fitted to the image</source>
-            <translation type="unfinished" />
+            <translation>an das Bild angepasst</translation>
         </message>
         <message>
             <location filename="../../resources/tables/language_models.toml" />
@@ -1850,9 +2327,19 @@
             <translation>Eine Mammografie zur Mitte hin spiegeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Flip left-right</source>
+            <translation>Links-rechts spiegeln</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>flip left-right, top-bottom</source>
             <translation>links-rechts, oben-unten spiegeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Flip top-bottom</source>
+            <translation>Oben-unten spiegeln</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -1890,9 +2377,19 @@
             <translation>Schlüssel löschen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>frame {0} of {1} is not in the file: it holds {2} compressed parts</source>
+            <translation>Frame {0} von {1} ist nicht in der Datei: Sie enthält {2} komprimierte Teile</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>frame {listed}</source>
             <translation>Frame {listed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Frame {number} / {count}</source>
+            <translation>Frame {number} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -1918,7 +2415,7 @@
         <message>
             <location filename="../../app/views/wording.py" />
             <source>from a region</source>
-            <translation type="unfinished" />
+            <translation>aus einer Region</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -1944,6 +2441,16 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>From {host}: {amount}.</source>
             <translation>Von {host}: {amount}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Full screen</source>
+            <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/checkpoint.py" />
+            <source>Get it again and install it with `{0} models install PATH`.</source>
+            <translation>Beschaffen Sie sie neu und installieren Sie sie mit `{0} models install PATH`.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -1973,7 +2480,7 @@
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
-            <translation type="unfinished" />
+            <translation>Grau</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -2002,6 +2509,11 @@
             <translation>Heatmap: {label}, Score {score:.2f}</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Heatmaps</source>
+            <translation>Heatmaps</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -2017,6 +2529,11 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Hide all findings</source>
+            <translation>Alle Befunde ausblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Hide this layer</source>
             <translation>Dieses Overlay ausblenden</translation>
@@ -2029,17 +2546,17 @@
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Histogram</source>
-            <translation type="unfinished" />
+            <translation>Histogramm</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
-            <translation type="unfinished" />
+            <translation>Histogramm…</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Hold a bank card against the screen and drag the right end of the bar until it is as wide as the card (arrow keys move it by one pixel). Or measure the bar with a ruler and type its length.</source>
-            <translation type="unfinished" />
+            <translation>Halten Sie eine Bankkarte an den Bildschirm und ziehen Sie das rechte Ende des Balkens, bis er so breit ist wie die Karte (Pfeiltasten bewegen es um ein Pixel). Oder messen Sie den Balken mit einem Lineal und geben Sie seine Länge ein.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2059,12 +2576,12 @@
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Hot iron</source>
-            <translation type="unfinished" />
+            <translation>Hot Iron</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Hot metal blue</source>
-            <translation type="unfinished" />
+            <translation>Hot Metal Blue</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -2103,6 +2620,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
+            <location filename="../../app/views/canvas/corner_text.py" />
             <source>ID {ident}</source>
             <translation>ID {ident}</translation>
         </message>
@@ -2127,14 +2645,29 @@
             <translation>Bilddateien (DICOM und andere) und andere Pixeldaten als diese Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Image texts: all, no names, none</source>
+            <translation>Bildtexte: alle, ohne Namen, keine</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Image {number} / {count}</source>
+            <translation>Bild {number} / {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Image: {image}</source>
             <translation>Bild: {image}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>ImageJ gives no unit of length</source>
+            <translation>ImageJ gibt keine Längeneinheit an</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -2202,15 +2735,35 @@
             <translation>Modell aus einem Ordner installieren</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>Install it again, with all of its files.</source>
+            <translation>Installieren Sie es erneut, mit allen Dateien.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>Install it with the Sightline that made it, or a later one.</source>
             <translation>Installieren Sie es mit dem Sightline, das es erstellt hat, oder einem neueren.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <source>Install microsoft/llava-med-v1.5-mistral-7b again.</source>
+            <translation>Installieren Sie microsoft/llava-med-v1.5-mistral-7b erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <source>Install microsoft/llava-med-v1.5-mistral-7b.</source>
+            <translation>Installieren Sie microsoft/llava-med-v1.5-mistral-7b.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Install or download: {missing}</source>
             <translation>Installieren oder herunterladen: {missing}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>Install the model again, from a source that you trust.</source>
+            <translation>Installieren Sie das Modell erneut, aus einer Quelle, der Sie vertrauen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -2255,12 +2808,22 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
-            <translation type="unfinished" />
+            <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Invert</source>
+            <translation>Invertieren</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>invert; reset window and view</source>
             <translation>invertieren; Fensterung und Ansicht zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>INVERTED</source>
+            <translation>INVERTIERT</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -2278,9 +2841,24 @@
             <translation>Wird abgelehnt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>it cannot be deleted ({0})</source>
+            <translation>es kann nicht gelöscht werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>it cannot be recorded ({0})</source>
+            <translation>es kann nicht vermerkt werden ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>It cannot be saved: {reason}.</source>
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>it cannot be written ({0})</source>
+            <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -2288,14 +2866,125 @@
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>it cannot be written into the models folder ({0})</source>
+            <translation>es kann nicht in den Modellordner geschrieben werden ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It computes on this machine.</source>
             <translation>Es rechnet auf diesem Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>it contains colour as {0}, which cannot be shown</source>
+            <translation>es enthält Farbe als {0}, was nicht gezeigt werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it contains fractions or negative values: {0}</source>
+            <translation>es enthält Brüche oder negative Werte: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>it contains multi-frame images</source>
+            <translation>es enthält Multiframe-Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>it contains no pixels, only a header</source>
+            <translation>es enthält keine Pixel, nur einen Header</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>it contains no pixels, only a link to a server that has them ({0})</source>
+            <translation>es enthält keine Pixel, nur einen Verweis auf einen Server, der sie hat ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>it contains no waveform</source>
+            <translation>es enthält keine Wellenform</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it contains samples of the type "{0}", which is unknown</source>
+            <translation>es enthält Werte des Typs „{0}“, der unbekannt ist</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>it contains several snapshots, or none</source>
             <translation>es enthält mehrere Stände oder keinen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/opened_paths.py" />
+            <source>it contains too many files</source>
+            <translation>es enthält zu viele Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>it contains {0} frames, not {1}</source>
+            <translation>es enthält {0} Frames, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>it contains {0} images, not {1}</source>
+            <translation>es enthält {0} Bilder, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>it contains {0} slices, not {1}</source>
+            <translation>es enthält {0} Schichten, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>it contains {0} volumes, not {1}</source>
+            <translation>es enthält {0} Volumen, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>it contains {0} waveforms, not {1}</source>
+            <translation>es enthält {0} Wellenformen, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>it contains {0}, which cannot be shown as an image</source>
+            <translation>es enthält {0}, was nicht als Bild gezeigt werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>it could not be downloaded ({0})</source>
+            <translation>es konnte nicht heruntergeladen werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>it could not be saved ({0})</source>
+            <translation>es konnte nicht gespeichert werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it declares an image of {0} x {1} pixels, too large to be opened safely</source>
+            <translation>es gibt ein Bild von {0} x {1} Pixeln an, zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it declares {0} frames, which cannot be right</source>
+            <translation>es gibt {0} Frames an, was nicht stimmen kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it declares {0} samples per pixel, which no image has</source>
+            <translation>es gibt {0} Werte je Pixel an, was kein Bild hat</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>it declares {0} volumes, which cannot be right</source>
+            <translation>es gibt {0} Volumen an, was nicht stimmen kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>it draws nothing over images</source>
+            <translation>es zeichnet nichts über Bilder</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -2308,14 +2997,70 @@
             <translation>Es ist ohne Angabe eines Grundes fehlgeschlagen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>it has fewer than two slices</source>
+            <translation>es hat weniger als zwei Schichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>it has the SOP Instance UID as {0}, but is another image</source>
+            <translation>es hat dieselbe SOP Instance UID wie {0}, ist aber ein anderes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>it has {0} frames; there is no {1}th</source>
+            <translation>es hat {0} Frames; ein {1}. gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>it has {0} pages, not {1}</source>
+            <translation>es hat {0} Seiten, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it is a device or a pipe, not a file</source>
+            <translation>es ist ein Gerät oder eine Pipe, keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it is a folder, not a file</source>
+            <translation>es ist ein Ordner, keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>it is a localiser</source>
+            <translation>es ist eine Übersichtsaufnahme (Localizer)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>it is a report without any content</source>
+            <translation>es ist ein Bericht ohne Inhalt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>it is a video ({0}), which cannot be shown here</source>
+            <translation>es ist ein Video ({0}), das hier nicht gezeigt werden kann</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>It is drawn over images that are not open. Open the study it belongs to.</source>
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it is in colour or rescaled: {0}</source>
+            <translation>es ist farbig oder skaliert: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/policy.py" />
             <source>it is not a JSON object</source>
             <translation>es ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/registry.py" />
+            <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
+            <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -2326,6 +3071,21 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>it leads from https to http, which is not safe</source>
             <translation>es führt von https zu http, was nicht sicher ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>It must be a series or a volume with positions</source>
+            <translation>Es muss eine Serie oder ein Volumen mit Positionen sein</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>It must be as diffusers saves one (model_index.json, text_encoder, tokenizer, unet, vae, scheduler). Install it again with `{0} models install PATH --name roentgen`.</source>
+            <translation>Er muss so sein, wie diffusers ihn speichert (model_index.json, text_encoder, tokenizer, unet, vae, scheduler). Installieren Sie ihn erneut mit `{0} models install PATH --name roentgen`.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>it no longer contains {0}</source>
+            <translation>es enthält {0} nicht mehr</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -2343,9 +3103,14 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it skips bytes inside compressed voxels: not supported</source>
+            <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>It would be too small or too large for the screen.</source>
-            <translation type="unfinished" />
+            <translation>Es wäre zu klein oder zu groß für den Bildschirm.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -2353,14 +3118,89 @@
             <translation>Es schreibt Dateien außerhalb des Ordners dieses Gesprächs.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>its animation has {0} frames, too many to be shown</source>
+            <translation>die Animation hat {0} Frames, zu viele, um gezeigt zu werden</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>its card does not allow code</source>
             <translation>seine Karte erlaubt keinen Code</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>its colour model ({0} with {1} samples a pixel) cannot be shown</source>
+            <translation>das Farbmodell ({0} mit {1} Werten je Pixel) kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>its colour model ({0}) cannot be shown</source>
+            <translation>das Farbmodell ({0}) kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>its colour palette is missing or damaged</source>
+            <translation>die Farbpalette fehlt oder ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>its compressed voxels are damaged</source>
+            <translation>die komprimierten Voxel sind beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>its compression ({0}) cannot be decoded</source>
+            <translation>die Kompression ({0}) kann nicht dekodiert werden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Its files are recorded as they are now, so that any later change is detected.</source>
             <translation>Die Dateien werden so erfasst, wie sie jetzt sind, damit jede spätere Änderung bemerkt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its header is damaged</source>
+            <translation>der Header ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>its header is damaged: {0}</source>
+            <translation>der Header ist beschädigt: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its header is damaged: {0} is not a number</source>
+            <translation>der Header ist beschädigt: {0} ist keine Zahl</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>its header is damaged: {0} of {1} bits per pixel</source>
+            <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its images are not parallel</source>
+            <translation>die Bilder sind nicht parallel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its images do not say where they lie in the patient</source>
+            <translation>die Bilder sagen nicht, wo im Patienten sie liegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its images have different pixel spacings</source>
+            <translation>die Bilder haben verschiedene Pixelabstände</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its images have different sizes</source>
+            <translation>die Bilder haben verschiedene Größen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its images have several frames of reference</source>
+            <translation>die Bilder haben verschiedene Bezugssysteme</translation>
         </message>
         <message>
             <location filename="../../app/views/layer_loading.py" />
@@ -2369,8 +3209,38 @@
         </message>
         <message>
             <location filename="../../app/audit/log.py" />
+            <source>its key cannot be read or kept ({0})</source>
+            <translation>der Schlüssel kann nicht gelesen oder aufbewahrt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/audit/log.py" />
             <source>its key is in the system keyring, which does not give it out</source>
             <translation>der Schlüssel liegt im Schlüsselbund des Systems, der ihn nicht herausgibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>its labels lie on slices that are not evenly spaced</source>
+            <translation>die Labels liegen auf Schichten mit ungleichen Abständen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>its OME description is damaged</source>
+            <translation>die OME-Beschreibung ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>its OME description is not safe to read</source>
+            <translation>die OME-Beschreibung kann nicht sicher gelesen werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>its pixels are compressed, though declared uncompressed ({0})</source>
+            <translation>die Pixel sind komprimiert, obwohl als unkomprimiert bezeichnet ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its printing colours cannot be shown</source>
+            <translation>die Druckfarben können nicht gezeigt werden</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -2403,9 +3273,49 @@
             <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>its rows and columns are not perpendicular: no lengths</source>
+            <translation>Zeilen und Spalten stehen nicht senkrecht zueinander: keine Längen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Its size is known only once the host is contacted.</source>
             <translation>Die Größe ist erst bekannt, wenn der Host gefragt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>its slices do not line up</source>
+            <translation>die Schichten fluchten nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>its volume would take {0} GB of memory</source>
+            <translation>das Volumen bräuchte {0} GB Arbeitsspeicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its voxels are encoded as "{0}", which is unknown</source>
+            <translation>die Voxel sind als „{0}“ kodiert, was unbekannt ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>its voxels are in a file of another folder</source>
+            <translation>die Voxel liegen in einer Datei eines anderen Ordners</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>its voxels are not numbers</source>
+            <translation>die Voxel sind keine Zahlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>its voxels are written as text, too long to be read safely</source>
+            <translation>die Voxel sind als Text geschrieben, zu lang, um sicher gelesen zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its YCbCr colours cannot be shown</source>
+            <translation>die YCbCr-Farben können nicht gezeigt werden</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -2430,7 +3340,7 @@
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Keep the window of the file</source>
-            <translation type="unfinished" />
+            <translation>Fensterung der Datei behalten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2452,6 +3362,7 @@
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <source>Keyboard and mouse</source>
             <translation>Tastatur und Maus</translation>
         </message>
@@ -2481,6 +3392,16 @@
             <translation>Art der Aktion</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Label volumes</source>
+            <translation>Label-Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Labels from a file, overlaid on the image</source>
+            <translation>Labels aus einer Datei, über das Bild gelegt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Language</source>
             <translation>Sprache</translation>
@@ -2506,15 +3427,26 @@
             <translation>Overlay</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Layers</source>
+            <translation>Overlays</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Layers of the image</source>
             <translation>Overlays des Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/viewports/layout_menu.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Layout</source>
             <translation>Layout</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Layout of viewports, and what is linked among them</source>
+            <translation>Layout der Viewports, und was unter ihnen verknüpft ist</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2559,7 +3491,7 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Length of the bar in mm</source>
-            <translation type="unfinished" />
+            <translation>Länge des Balkens in mm</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2670,6 +3602,11 @@
             <translation>Leber</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>LLaVA-Med</source>
+            <translation>LLaVA-Med</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Loaded on {device}</source>
             <translation>Geladen auf {device}</translation>
@@ -2685,6 +3622,11 @@
             <translation>Lädt…</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Local</source>
+            <translation>Lokal</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Log</source>
@@ -2694,6 +3636,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Log lines, unchanged (*.jsonl)</source>
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/report.py" />
+            <source>Look at the image yourself; other tools may still help.</source>
+            <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -2714,12 +3661,12 @@
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Lower limit</source>
-            <translation type="unfinished" />
+            <translation>Untere Grenze</translation>
         </message>
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Lower limit of the window</source>
-            <translation type="unfinished" />
+            <translation>Untere Grenze des Fensters</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -2734,12 +3681,12 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Magnifier (hold its key)</source>
-            <translation type="unfinished" />
+            <translation>Lupe (Taste halten)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>magnifier, wheel: more or less; true size</source>
-            <translation type="unfinished" />
+            <translation>Lupe, Rad: mehr oder weniger; wahre Größe</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -2763,14 +3710,34 @@
             <translation>Schaffen Sie Platz oder schreiben Sie das Paket an einen anderen Ort.</translation>
         </message>
         <message>
+            <location filename="../../resources/hanging/mammography.toml" />
+            <source>Mammography: sides facing</source>
+            <translation>Mammographie: Seiten einander zugewandt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Manage hanging protocols…</source>
             <translation>Hängeprotokolle verwalten…</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Mark a box</source>
+            <translation>Rechteck markieren</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>mark a box, a point, one outside</source>
             <translation>Rechteck, Punkt, Punkt außerhalb markieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Mark a point</source>
+            <translation>Punkt markieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Mark a point outside the structure</source>
+            <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2798,14 +3765,54 @@
             <translation>Mittelwert</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure a length</source>
+            <translation>Länge messen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>measure a length, an angle</source>
             <translation>Länge, Winkel messen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure an angle</source>
+            <translation>Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Measure by hand with the line tool, if the borders can be seen.</source>
+            <translation>Messen Sie von Hand mit dem Längenwerkzeug, wenn die Ränder zu sehen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Measure heart size</source>
+            <translation>Herzgröße messen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Measured by hand</source>
             <translation>Von Hand gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Measurements are not saved.</source>
+            <translation>Messungen werden nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Measurements are not saved. They reappear only if you reopen the images before you quit Sightline.</source>
+            <translation>Messungen werden nicht gespeichert. Sie erscheinen nur wieder, wenn Sie die Bilder erneut öffnen, bevor Sie Sightline beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>MedGemma</source>
+            <translation>MedGemma</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>MedGemma's processor or vocabulary cannot be loaded</source>
+            <translation>Prozessor oder Vokabular von MedGemma kann nicht geladen werden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -2888,9 +3895,15 @@
         <message>
             <location filename="../../app/views/chat/run_view.py" />
             <location filename="../../app/views/chat/tool_card.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Models…</source>
             <translation>Modelle…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>More tools</source>
+            <translation>Weitere Werkzeuge</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -2911,6 +3924,16 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>move the focus</source>
             <translation>den Fokus bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/hanging/mr-head.toml" />
+            <source>MR of the head: T1, T2, FLAIR, diffusion</source>
+            <translation>MR Kopf: T1, T2, FLAIR, Diffusion</translation>
+        </message>
+        <message>
+            <location filename="../../resources/hanging/mr-prior.toml" />
+            <source>MR: current beside prior</source>
+            <translation>MR: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -2964,9 +3987,24 @@
             <translation>nächstes und voriges Frame oder Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next image or frame</source>
+            <translation>Nächstes Bild oder Frame</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next key image</source>
+            <translation>Nächstes Schlüsselbild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Next report</source>
             <translation>Nächster Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next series</source>
+            <translation>Nächste Serie</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2999,6 +4037,11 @@
             <translation>Keine Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>no cardiothoracic ratio: {0}</source>
+            <translation>kein Herz-Thorax-Quotient: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>no cost</source>
             <translation>keine Kosten</translation>
@@ -3007,6 +4050,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>No findings yet</source>
+            <translation>Noch keine Befunde</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -3021,7 +4069,7 @@
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>No image is shown</source>
-            <translation type="unfinished" />
+            <translation>Es wird kein Bild gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3074,6 +4122,11 @@
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>no model is called {0}</source>
+            <translation>kein Modell heißt {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/probe.py" />
             <source>no model is named</source>
             <translation>es ist kein Modell angegeben</translation>
@@ -3095,8 +4148,19 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
+            <location filename="../../app/views/main_window.py" />
             <source>No study open</source>
             <translation>Keine Studie geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>no ultrasound region is calibrated in cm</source>
+            <translation>keine Ultraschallregion ist in cm kalibriert</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/providers.py" />
+            <source>no {0} name is set for the endpoint</source>
+            <translation>für den Endpunkt ist kein Name ({0}) gesetzt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -3134,6 +4198,11 @@
             <translation>Keine: Sie werden bei jedem solchen Aufruf gefragt.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/hanging.py" />
+            <source>not a hanging protocol: {0}</source>
+            <translation>kein Hängeprotokoll: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <location filename="../../app/views/chat/consent.py" />
             <source>Not allowed</source>
@@ -3148,6 +4217,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not allowed in this conversation</source>
             <translation>In diesem Gespräch nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Not an AI result</source>
+            <translation>Kein KI-Ergebnis</translation>
         </message>
         <message>
             <location filename="../../app/views/layer_loading.py" />
@@ -3178,6 +4252,11 @@
             <location filename="../../app/views/wording.py" />
             <source>not displayable</source>
             <translation>nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Not for diagnosis</source>
+            <translation>Nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -3263,9 +4342,24 @@
             <translation>Nichts verlässt diesen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>Nothing needs to be done</source>
+            <translation>Es ist nichts zu tun</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Nothing opened yet</source>
+            <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Noting it</source>
             <translation>Wird vermerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Oblique slice at {along:.1f} mm</source>
+            <translation>Schräge Schicht bei {along:.1f} mm</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -3282,6 +4376,16 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Offline planner: fixed rules choose the tools and put their results into words. It is not a language model. Nothing leaves this computer. Click to change.</source>
             <translation>Offline-Planer: Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Er ist kein Sprachmodell. Nichts verlässt diesen Computer. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>on another image</source>
+            <translation>auf einem anderen Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>on frame {number}</source>
+            <translation>auf Frame {number}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3304,6 +4408,11 @@
             <translation>Ein großer, zwei kleine</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>one of its files is not read: {0}</source>
+            <translation>eine der Dateien darin wird nicht gelesen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>One of the words</source>
             <translation>Eines der Wörter</translation>
@@ -3311,12 +4420,12 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>One pixel of this screen is {size} mm wide.</source>
-            <translation type="unfinished" />
+            <translation>Ein Pixel dieses Bildschirms ist {size} mm breit.</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>One pixel would be {size} mm wide: no screen has such pixels.</source>
-            <translation type="unfinished" />
+            <translation>Ein Pixel wäre {size} mm breit: Solche Pixel hat kein Bildschirm.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3349,9 +4458,30 @@
             <translation>Deckkraft gefüllter Overlays</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open</source>
+            <translation>Öffnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>Open a DICOM segmentation as you would an image</source>
             <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open a folder of images</source>
+            <translation>Bilderordner öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/grounding.py" />
+            <location filename="../../app/tools/chest/segmenter.py" />
+            <source>Open a frontal chest radiograph (PA or AP) and ask again.</source>
+            <translation>Öffnen Sie eine frontale Thoraxaufnahme (PA oder AP) und fragen Sie erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/opened_paths.py" />
+            <source>Open a part of it</source>
+            <translation>Öffnen Sie einen Teil davon</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3374,6 +4504,11 @@
             <translation>Öffnen Sie ein Bild und fragen Sie dann</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open files</source>
+            <translation>Dateien öffnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Open files or drop them on the window.</source>
             <translation>Öffnen Sie Dateien oder ziehen Sie sie auf das Fenster.</translation>
@@ -3384,9 +4519,67 @@
             <translation>Dateien öffnen, Ordner öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open files…</source>
+            <translation>Dateien öffnen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open folder…</source>
+            <translation>Ordner öffnen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <location filename="../../app/imaging/guards.py" />
+            <source>Open it again</source>
+            <translation>Öffnen Sie es erneut</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>Open picture {lines} beside the image</source>
             <translation>Bild {lines} neben dem Bild öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open recent</source>
+            <translation>Zuletzt geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Open that folder</source>
+            <translation>Öffnen Sie jenen Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open the demo</source>
+            <translation>Demo öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open the demo study</source>
+            <translation>Demo-Studie öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Open the file directly</source>
+            <translation>Öffnen Sie die Datei direkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Open the file that it names</source>
+            <translation>Öffnen Sie die Datei, die es nennt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>Open the folder to see its images</source>
+            <translation>Öffnen Sie den Ordner, um seine Bilder zu sehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Open the images directly</source>
+            <translation>Öffnen Sie die Bilder direkt</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3403,6 +4596,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Open the models</source>
             <translation>Modelle öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>Open the series again</source>
+            <translation>Öffnen Sie die Serie erneut</translation>
         </message>
         <message>
             <location filename="../../resources/tables/language_models.toml" />
@@ -3439,6 +4637,16 @@
             <translation>Öffnen: {done:,} von {total:,} Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Opens the privacy settings.</source>
+            <translation>Öffnet die Datenschutzeinstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/model_page.py" />
+            <source>out</source>
+            <translation>heraus</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Outcome</source>
             <translation>Ergebnis</translation>
@@ -3449,6 +4657,26 @@
             <translation>Veraltet: Ein Umriss wurde von Hand geändert ({labels}). Zahlen daraus gelten nicht mehr; die Befundliste hat die jetzigen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <source>Outline chest organs</source>
+            <translation>Thoraxorgane umranden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Outline of what you marked</source>
+            <translation>Umriss des Markierten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Overlay labels on the image</source>
+            <translation>Labels über das Bild legen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Overlay labels on the image…</source>
+            <translation>Labels über das Bild legen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Overlay on the image</source>
             <translation>Über das Bild legen</translation>
@@ -3457,6 +4685,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Page Up, Page Down</source>
             <translation>Bild auf, Bild ab</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Page {number} / {count}</source>
+            <translation>Seite {number} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3479,6 +4712,16 @@
             <translation>Teil {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>partly applied</source>
+            <translation>teilweise angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Paths may name patients. Switched off, they are forgotten.</source>
+            <translation>Pfade können Patienten nennen. Ausgeschaltet werden sie vergessen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>patient</source>
             <translation>Patient</translation>
@@ -3496,12 +4739,12 @@
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>PET</source>
-            <translation type="unfinished" />
+            <translation>PET</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>PET 20 step</source>
-            <translation type="unfinished" />
+            <translation>PET 20 Stufen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -3542,7 +4785,7 @@
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Pixels (log scale)</source>
-            <translation type="unfinished" />
+            <translation>Pixel (logarithmisch)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -3565,6 +4808,11 @@
             <translation>Plan, {text}</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Plane</source>
+            <translation>Ebene</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Planned by rules</source>
             <translation>Von Regeln geplant</translation>
@@ -3585,14 +4833,34 @@
             <translation>vom Sprachmodell geplant</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Play cine</source>
+            <translation>Cine abspielen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Play cine in all viewports</source>
+            <translation>Cine in allen Viewports abspielen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>Play it in a video player, or ask for an export as single images without compression</source>
+            <translation>Spielen Sie es in einem Videoprogramm ab oder bitten Sie um einen Export als Einzelbilder ohne Kompression</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>play or pause a cine, those of all viewports; faster, slower</source>
-            <translation>Cine abspielen oder anhalten, in allen Ansichten; schneller, langsamer</translation>
+            <translation>Cine abspielen, anhalten; in allen Viewports; schneller, langsamer</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
             <source>Please try again, or report it; the log has the details.</source>
             <translation>Bitte versuchen Sie es erneut oder melden Sie es; Einzelheiten stehen in der Protokolldatei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Plot {number} / {count}</source>
+            <translation>Kurve {number} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -3630,6 +4898,16 @@
             <translation>Präsentationszustand</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Presentation {title}: does not apply to this frame</source>
+            <translation>Präsentation {title}: gilt nicht für dieses Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Presentation: {title}</source>
+            <translation>Präsentation: {title}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Preset {number}</source>
             <translation>Vorgabe {number}</translation>
@@ -3645,9 +4923,24 @@
             <translation>den Knopf mit dem Fokus drücken</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous image or frame</source>
+            <translation>Voriges Bild oder Frame</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous key image</source>
+            <translation>Voriges Schlüsselbild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Previous report</source>
             <translation>Vorheriger Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous series</source>
+            <translation>Vorige Serie</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3701,6 +4994,12 @@
             <translation>Anbieter</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>Put both files into one folder</source>
+            <translation>Legen Sie beide Dateien in einen Ordner</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>put in by a rule</source>
             <translation>von einer Regel eingefügt</translation>
@@ -3746,6 +5045,11 @@
             <translation>Fragen und Werkzeugergebnisse werden ohne identifizierende Attribute an {place} gesendet. Sie werden in jedem Gespräch einmal gefragt, bevor etwas gesendet wird.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Questions go to {model} at {host}. You are asked in each conversation before anything is sent.</source>
+            <translation>Fragen gehen an {model} bei {host}. Sie werden in jedem Gespräch gefragt, bevor etwas gesendet wird.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Queue the question</source>
             <translation>Frage einreihen</translation>
@@ -3761,6 +5065,17 @@
             <translation>Eingereihte Fragen</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Quit</source>
+            <translation>Beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Quit and discard {measurements}?</source>
+            <translation>Beenden und verwerfen: {measurements}?</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>quit, settings</source>
             <translation>beenden, Einstellungen</translation>
@@ -3768,7 +5083,7 @@
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
-            <translation type="unfinished" />
+            <translation>Regenbogen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3776,9 +5091,24 @@
             <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>Read and accept them: `{0} models accept {1}`.</source>
+            <translation>Lesen und akzeptieren Sie sie: `{0} models accept {1}`.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Read every file and compare it with the published one</source>
             <translation>Jede Datei lesen und mit der veröffentlichten vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>Read the program's files first. To allow them, install the model with `{0} models install PATH --allow-code`, or say yes in the model panel.</source>
+            <translation>Lesen Sie zuerst die Dateien des Programms. Um sie zu erlauben, installieren Sie das Modell mit `{0} models install PATH --allow-code` oder sagen Sie im Modellfenster Ja.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Read them (`{0} show {1}`), then add --accept-terms.</source>
+            <translation>Lesen Sie sie (`{0} show {1}`), dann ergänzen Sie --accept-terms.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -3842,9 +5172,19 @@
             <translation>Gründe dagegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Redo</source>
+            <translation>Wiederholen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Reference lines</source>
             <translation>Referenzlinien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Reformat the series: axial, coronal, sagittal</source>
+            <translation>Serie reformatieren: axial, koronar, sagittal</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -3874,6 +5214,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>region</source>
             <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Remember on this computer what I open</source>
+            <translation>Auf diesem Computer merken, was ich öffne</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -3947,6 +5292,11 @@
             <translation>Alle zurücksetzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Reset view</source>
+            <translation>Ansicht zurücksetzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Restore defaults</source>
             <translation>Standardwerte</translation>
@@ -3992,9 +5342,19 @@
             <translation>Rechts ziehen, klicken</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Rotate left</source>
+            <translation>Nach links drehen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>rotate left, right</source>
             <translation>nach links, rechts drehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Rotate right</source>
+            <translation>Nach rechts drehen</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -4042,6 +5402,11 @@
             <translation>Führen Sie einmal `python3 installer/bootstrap.py run` aus, oder `pip install pydicom-data`</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <source>Run `{0} models verify {1}`, and install it again.</source>
+            <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -4080,12 +5445,12 @@
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Runs programs</source>
-            <translation>Führt Programme aus</translation>
+            <translation>Startet Programme</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>runs programs</source>
-            <translation>führt Programme aus</translation>
+            <translation>startet Programme</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -4137,6 +5502,21 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name.</source>
             <translation>Sagen Sie mit --name, welches es ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
+            <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/classifier.py" />
+            <source>Score chest findings</source>
+            <translation>Thoraxbefunde bewerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>score {score:.2f}</source>
+            <translation>Score {score:.2f}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -4230,6 +5610,16 @@
             <translation>Abschnitt</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Section {number} / {count}</source>
+            <translation>Schnitt {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/checkpoint.py" />
+            <source>See `{0} models list` for the file that is needed.</source>
+            <translation>`{0} models list` nennt die benötigte Datei.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>See it in full size</source>
             <translation>In voller Größe ansehen</translation>
@@ -4238,6 +5628,16 @@
             <location filename="../../app/views/notices.py" />
             <source>See the study list for what to do.</source>
             <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Segment what I marked</source>
+            <translation>Markiertes segmentieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/medsam2_segment.py" />
+            <source>Segment what is marked</source>
+            <translation>Markiertes segmentieren</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4310,6 +5710,11 @@
             <translation>An einen anderen Computer senden?</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Sending to {host}…</source>
+            <translation>Senden an {host}…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Sends</source>
             <translation>Sendet</translation>
@@ -4373,6 +5778,26 @@
             <translation>Einstellungen geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Settings…</source>
+            <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>several images lie at the same position, and nothing distinguishes them</source>
+            <translation>mehrere Bilder liegen an derselben Position, und nichts unterscheidet sie</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>several of its images lie at the same position</source>
+            <translation>mehrere der Bilder liegen an derselben Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>several ultrasound regions with different scales</source>
+            <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Shipped</source>
             <translation>Mitgeliefert</translation>
@@ -4388,9 +5813,19 @@
             <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Show all findings</source>
+            <translation>Alle Befunde zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Show earlier messages</source>
             <translation>Frühere Nachrichten zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/image_visualizer.py" />
+            <source>Show image</source>
+            <translation>Bild zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -4411,6 +5846,16 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Show only this</source>
             <translation>Nur dies zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Show or hide all panels</source>
+            <translation>Alle Bereiche zeigen oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Show or hide heatmaps</source>
+            <translation>Heatmaps zeigen oder ausblenden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4473,6 +5918,11 @@
             <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/second_window.py" />
+            <source>Sightline: second window</source>
+            <translation>Sightline: zweites Fenster</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
             <source>Size</source>
             <translation>Größe</translation>
@@ -4480,17 +5930,52 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Size and detail</source>
-            <translation type="unfinished" />
+            <translation>Größe und Schärfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Slice {place} mm</source>
+            <translation>Pos. {place} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>slices overlap after slice {0}: they are {1} mm thick and {2} mm apart</source>
+            <translation>Schichten überlappen nach Schicht {0}: Sie sind {1} mm dick und liegen {2} mm auseinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Slower cine</source>
+            <translation>Cine langsamer</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Smooth enlarged pixels</source>
-            <translation type="unfinished" />
+            <translation>Vergrößerte Pixel glätten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>some of its images show high values bright, others dark</source>
+            <translation>einige der Bilder zeigen hohe Werte hell, andere dunkel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>some of its planes are missing</source>
+            <translation>einige der Ebenen fehlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
+            <source>some of the conversation could not be deleted ({0})</source>
+            <translation>ein Teil des Gesprächs konnte nicht gelöscht werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/errors.py" />
+            <source>Something unexpected went wrong ({0})</source>
+            <translation>Etwas Unerwartetes ist schiefgegangen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -4640,6 +6125,7 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Studies</source>
             <translation>Studien</translation>
@@ -4663,6 +6149,11 @@
             <location filename="../../app/views/canvas/synthetic_band.py" />
             <source>SYNTHETIC</source>
             <translation>SYNTHETISCH</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Synthetic image</source>
+            <translation>Synthetisches Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/synthetic_band.py" />
@@ -4699,6 +6190,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>Tag</source>
             <translation>Tag</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>Take a label volume of this image</source>
+            <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -4828,7 +6324,12 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The bar is</source>
-            <translation type="unfinished" />
+            <translation>Der Balken ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
+            <source>the branch cannot be written ({0})</source>
+            <translation>die Verzweigung kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -4839,6 +6340,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The chosen model needs none.</source>
             <translation>Das gewählte Modell braucht keinen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>the compressed file is damaged</source>
+            <translation>die komprimierte Datei ist beschädigt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -4856,6 +6362,21 @@
             <translation>die Demo-Studie ist nicht installiert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>the DICOMDIR has more than {0} records</source>
+            <translation>das DICOMDIR hat mehr als {0} Einträge</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/scan.py" />
+            <source>the DICOMDIR is damaged</source>
+            <translation>das DICOMDIR ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>the DICOMDIR names it, but there is no such file</source>
+            <translation>das DICOMDIR nennt sie, aber eine solche Datei gibt es nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/errors.py" />
             <source>The disk is full</source>
             <translation>Der Datenträger ist voll</translation>
@@ -4869,6 +6390,11 @@
             <location filename="../../app/views/chat/threads.py" />
             <source>The document may contain patient data.</source>
             <translation>Das Dokument kann Patientendaten enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>the download is not the published file ({0} {1}, expected {2})</source>
+            <translation>der Download ist nicht die veröffentlichte Datei ({0} {1}, erwartet {2})</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -4901,14 +6427,44 @@
             <translation>Die genauen Argumente</translation>
         </message>
         <message>
+            <location filename="../../app/agent/sessions/export.py" />
+            <source>the export cannot be written ({0})</source>
+            <translation>der Export kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The file gives no pixel spacing, so the size of the object is unknown.</source>
-            <translation type="unfinished" />
+            <translation>Die Datei gibt keinen Pixelabstand an, die Größe des Objekts ist also unbekannt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>the file gives no spacing</source>
+            <translation>die Datei gibt keinen Abstand an</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The file gives the spacing at the detector only. The object is smaller than its shadow there, by an unknown factor.</source>
-            <translation type="unfinished" />
+            <translation>Die Datei gibt nur den Abstand am Detektor an. Das Objekt ist um einen unbekannten Faktor kleiner als sein Schatten dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>the file has changed since it was opened</source>
+            <translation>die Datei hat sich geändert, seit sie geöffnet wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>the file is cut short</source>
+            <translation>die Datei ist abgeschnitten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the file is cut short: it contains {0} of {1} bytes of pixels</source>
+            <translation>die Datei ist abgeschnitten: Sie enthält {0} von {1} Bytes der Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>the file is empty</source>
+            <translation>die Datei ist leer</translation>
         </message>
         <message>
             <location filename="../../app/audit/log.py" />
@@ -4918,12 +6474,17 @@
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) leaves {share}% of the pixels black or white.</source>
-            <translation type="unfinished" />
+            <translation>Das Fenster der Datei ({window}) lässt {share}% der Pixel schwarz oder weiß.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
-            <translation type="unfinished" />
+            <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/thread.py" />
+            <source>the folder cannot be made ({0})</source>
+            <translation>der Ordner kann nicht angelegt werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -4934,6 +6495,11 @@
             <location filename="../../app/agent/llm/probe.py" />
             <source>The folder contains no transformers model: config.json and safetensors are needed.</source>
             <translation>Der Ordner enthält kein Transformers-Modell: Benötigt werden config.json und safetensors.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the gantry was tilted by {0}°: each slice is shifted against the one before</source>
+            <translation>die Gantry war um {0}° gekippt: Jede Schicht ist gegen die vorige verschoben</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -4961,9 +6527,24 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>The header may be damaged; ask for a new export</source>
+            <translation>Der Header ist vielleicht beschädigt; bitten Sie um einen neuen Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>The header may be damaged; ask for a smaller export</source>
+            <translation>Der Header ist vielleicht beschädigt; bitten Sie um einen kleineren Export</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>The host learns this computer's network address and what is downloaded; no image or patient data is sent.</source>
             <translation>Der Host erfährt die Netzwerkadresse dieses Computers und was heruntergeladen wird; Bild- oder Patientendaten werden nicht gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>the hub has commit {0}, not the requested {1}</source>
+            <translation>der Hub hat den Stand {0}, nicht den verlangten {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -4971,14 +6552,29 @@
             <translation>die Antwort des Hubs war nicht verständlich</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>the image has no pixels (it declares {0} x {1})</source>
+            <translation>das Bild hat keine Pixel (angegeben sind {0} x {1})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/image_suitability.py" />
+            <source>the image has {0} x {1} pixels: too few to see anything</source>
+            <translation>das Bild hat {0} x {1} Pixel: zu wenige, um etwas zu erkennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/image_suitability.py" />
+            <source>the image is blank: all of its pixels have the same value</source>
+            <translation>das Bild ist leer: Alle seine Pixel haben denselben Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The image is of a microscope: at true size it would be too small to see.</source>
-            <translation type="unfinished" />
+            <translation>Das Bild stammt von einem Mikroskop: In wahrer Größe wäre es zu klein, um etwas zu sehen.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The image was warped into a standard space: its mm are not the patient's.</source>
-            <translation type="unfinished" />
+            <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -5022,6 +6618,11 @@
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
+            <source>The language model runs on this computer: nothing leaves it. A tool that would send data asks you first.</source>
+            <translation>Das Sprachmodell läuft auf diesem Computer: Nichts verlässt ihn. Ein Werkzeug, das Daten senden würde, fragt Sie vorher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
             <source>The last session</source>
             <translation>Die letzte Sitzung</translation>
         </message>
@@ -5033,7 +6634,7 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The left and right arrow keys change its length</source>
-            <translation type="unfinished" />
+            <translation>Die Pfeiltasten links und rechts ändern seine Länge</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5066,6 +6667,21 @@
             <translation>Das längste Gespräch, das es auf einmal lesen kann.</translation>
         </message>
         <message>
+            <location filename="../../app/agent/json_forms.py" />
+            <source>the mask cannot be written ({0})</source>
+            <translation>die Maske kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>the model drew an empty image</source>
+            <translation>das Modell hat ein leeres Bild gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <source>the model found none of these on this image: {0}</source>
+            <translation>das Modell fand nichts davon auf diesem Bild: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>the model is asked once more</source>
             <translation>das Modell wird noch einmal gefragt</translation>
@@ -5074,6 +6690,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>The model runs on this computer; nothing leaves it.</source>
             <translation>Das Modell läuft auf diesem Computer; nichts verlässt ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/model_process/serving.py" />
+            <source>the model's files were replaced or removed while it was being loaded</source>
+            <translation>die Dateien des Modells wurden ersetzt oder entfernt, während es geladen wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>the model's own safety checker rejected the image and blacked it out</source>
+            <translation>die Sicherheitsprüfung des Modells hat das Bild abgelehnt und geschwärzt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -5086,9 +6712,54 @@
             <translation>Der Modellordner ist nicht lesbar</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>the OME description gives no pixel size</source>
+            <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>the OME description is for an image of another size</source>
+            <translation>die OME-Beschreibung gilt für ein Bild anderer Größe</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/request.py" />
+            <source>the output folder cannot be made ({0})</source>
+            <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>the picture cannot be read</source>
             <translation>das Bild ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/startup_actions.py" />
+            <source>the picture cannot be written ({0})</source>
+            <translation>das Bild kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>the picture file is too large to be opened safely</source>
+            <translation>die Bilddatei ist zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>the picture has {0} frames, not {1}</source>
+            <translation>das Bild hat {0} Frames, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>the picture is cut short</source>
+            <translation>das Bild ist abgeschnitten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>the picture is damaged</source>
+            <translation>das Bild ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>the picture is damaged: it has too many scans</source>
+            <translation>das Bild ist beschädigt: Es hat zu viele Durchläufe</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -5116,9 +6787,34 @@
             <translation>Der Programmcode bei den Gewichten wurde geändert, seit Sie ihn erlaubt haben. Er wird nicht ausgeführt, bis Sie ihn erneut erlauben.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>the program that comes with this model does not fit its weights: {0} of its parameters are in no file</source>
+            <translation>das Programm, das mit diesem Modell kommt, passt nicht zu seinen Gewichten: {0} seiner Parameter sind in keiner Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>the program that comes with this model does not run correctly with the installed version of transformers: {0} of its tables would hold chance values</source>
+            <translation>das Programm, das mit diesem Modell kommt, läuft mit der installierten Version von transformers nicht richtig: {0} seiner Tabellen enthielten Zufallswerte</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>the program that comes with this model does not run here: {0}: {1}</source>
+            <translation>das Programm, das mit diesem Modell kommt, läuft hier nicht: {0}: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>the program that comes with this model has changed since it was allowed, and is not run</source>
+            <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/report.py" />
+            <source>the report generator wrote no usable text: {0}</source>
+            <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5161,9 +6857,44 @@
             <translation>Das mitgelieferte wird wieder benutzt.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slice distance changes from {0} to {1} mm after slice {2}</source>
+            <translation>der Schichtabstand wechselt von {0} auf {1} mm nach Schicht {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slice distance varies between {0} and {1} mm</source>
+            <translation>der Schichtabstand schwankt zwischen {0} und {1} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slices are sheared by {0}°: each slice is shifted against the one before</source>
+            <translation>die Schichten sind um {0}° geschert: Jede Schicht ist gegen die vorige verschoben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slices are shifted against each other by differing amounts</source>
+            <translation>die Schichten sind um verschiedene Beträge gegeneinander verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The system keyring did not delete the key: delete it there.</source>
             <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>the terms of {0} are not accepted</source>
+            <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>the TIFF file contains no image</source>
+            <translation>die TIFF-Datei enthält kein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>the TIFF file is damaged or cut short</source>
+            <translation>die TIFF-Datei ist beschädigt oder abgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5178,7 +6909,17 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The true size of this image is not known</source>
-            <translation type="unfinished" />
+            <translation>Die wahre Größe dieses Bildes ist nicht bekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>the volume has no voxels</source>
+            <translation>das Volumen hat keine Voxel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>the waveform is too long to be shown safely</source>
+            <translation>die Wellenform ist zu lang, um sicher gezeigt zu werden</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -5194,6 +6935,16 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The width must be above 0, and both numbers below a billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>the zip archive contains too many files</source>
+            <translation>das Zip-Archiv enthält zu viele Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/workers.py" />
+            <source>the {0} process {1}</source>
+            <translation>der Prozess {0} {1}</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
@@ -5212,9 +6963,29 @@
             <translation>Farben</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/openable.py" />
+            <source>there are no images in this folder</source>
+            <translation>in diesem Ordner sind keine Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>There are: {0}.</source>
+            <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
             <location filename="../../app/wiring/window_builder.py" />
             <source>there is no display to open a window on</source>
             <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_targets.py" />
+            <source>there is no frame {0} to draw on</source>
+            <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/providers.py" />
+            <source>there is no language model {0}</source>
+            <translation>es gibt kein Sprachmodell {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -5223,8 +6994,18 @@
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
+            <source>there is no question {0} to branch from</source>
+            <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/sessions/store.py" />
             <source>there is no such conversation</source>
             <translation>dieses Gespräch gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>there is no such file in the archive</source>
+            <translation>eine solche Datei gibt es im Archiv nicht</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -5235,6 +7016,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>there is no such folder</source>
             <translation>einen solchen Ordner gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>there is not enough space: {0} GB are needed, {1} GB are free</source>
+            <translation>der Platz reicht nicht: {0} GB werden gebraucht, {1} GB sind frei</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -5255,6 +7041,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>There is nothing to verify.</source>
             <translation>Es gibt nichts zu prüfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/checkpoint.py" />
+            <source>these are weights of another model than {0}</source>
+            <translation>dies sind Gewichte eines anderen Modells als {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -5322,6 +7113,26 @@
             <translation>Dieses Gespräch wird endgültig gelöscht.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_programs.py" />
+            <source>this copy of the model needs the program in its folder, and running it has not been allowed</source>
+            <translation>diese Kopie des Modells braucht das Programm in ihrem Ordner, und seine Ausführung wurde nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>this could be one of several models: {0}</source>
+            <translation>dies könnte eines von mehreren Modellen sein: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>this folder contains no Stable Diffusion pipeline that can be loaded</source>
+            <translation>dieser Ordner enthält keine Stable-Diffusion-Pipeline, die geladen werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <source>this folder is not LLaVA-Med v1.5, or is damaged</source>
+            <translation>dieser Ordner ist nicht LLaVA-Med v1.5 oder ist beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>This image cannot be shown</source>
             <translation>Dieses Bild kann nicht gezeigt werden</translation>
@@ -5329,12 +7140,12 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>This image cannot be shown at its true size</source>
-            <translation type="unfinished" />
+            <translation>Dieses Bild kann nicht in wahrer Größe gezeigt werden</translation>
         </message>
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>This image has colours of its own, and no window</source>
-            <translation type="unfinished" />
+            <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -5367,14 +7178,49 @@
             <translation>dies ist keine safetensors-Datei, oder sie ist abgeschnitten oder beschädigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>this is not the published file: {0}</source>
+            <translation>dies ist nicht die veröffentlichte Datei: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>This model can be used.</source>
             <translation>Dieses Modell kann verwendet werden.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>this model pack has format {0}, which is not {1}</source>
+            <translation>dieses Modellpaket hat das Format {0}, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <source>this model's files cannot be loaded: they are damaged, incomplete or of another model</source>
+            <translation>die Dateien dieses Modells können nicht geladen werden: Sie sind beschädigt, unvollständig oder von einem anderen Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <source>this model's folder has no vocabulary (tokenizer.model)</source>
+            <translation>der Ordner dieses Modells hat kein Vokabular (tokenizer.model)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <source>this model's vocabulary (tokenizer.model) cannot be read</source>
+            <translation>das Vokabular dieses Modells (tokenizer.model) ist nicht lesbar</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>This object is not displayable</source>
             <translation>Dieses Objekt kann nicht dargestellt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>this pack holds a model that this Sightline does not know: {0}</source>
+            <translation>dieses Paket enthält ein Modell, das dieses Sightline nicht kennt: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>this pack is incomplete: {0} is {1}</source>
+            <translation>dieses Paket ist unvollständig: {0} ist {1}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -5392,6 +7238,11 @@
             <translation>dieses Bild ist zu groß für eine Vorschau</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>this plane is missing from the file</source>
+            <translation>diese Ebene fehlt in der Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>this presentation state does not apply to the image shown</source>
             <translation>dieser Präsentationszustand gilt nicht für das gezeigte Bild</translation>
@@ -5400,6 +7251,21 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>This report cannot be read. {reason}</source>
             <translation>Dieser Bericht ist nicht lesbar. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>this series is not a volume: it contains no images</source>
+            <translation>diese Serie ist kein Volumen: Sie enthält keine Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>this series is not a volume: it has fewer than two slices</source>
+            <translation>diese Serie ist kein Volumen: Sie hat weniger als zwei Schichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>this series is not a volume: {0}</source>
+            <translation>diese Serie ist kein Volumen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -5415,6 +7281,16 @@
             <location filename="../../app/agent/sessions/thread.py" />
             <source>this thread keeps nothing on disk</source>
             <translation>von diesem Gespräch wird nichts gespeichert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>this volume cannot be read</source>
+            <translation>dieses Volumen kann nicht gelesen werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/checkpoint.py" />
+            <source>this weights file cannot be read: it is damaged or not a weights file</source>
+            <translation>diese Gewichtedatei ist nicht lesbar: Sie ist beschädigt oder keine Gewichtedatei</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -5505,6 +7381,11 @@
             <translation>Werkzeug: {tool}</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Toolbar</source>
+            <translation>Werkzeugleiste</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
@@ -5522,6 +7403,11 @@
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Tools: see findings</source>
+            <translation>Werkzeuge: siehe Befunde</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>trigger time</source>
             <translation>Triggerzeit</translation>
@@ -5529,12 +7415,12 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>True size</source>
-            <translation type="unfinished" />
+            <translation>Wahre Größe</translation>
         </message>
         <message>
-            <location filename="../../app/views/canvas/corner_text.py" />
-            <source>true size</source>
-            <translation type="unfinished" />
+            <location filename="../../app/imaging/scanning/scan.py" />
+            <source>Try again</source>
+            <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -5567,6 +7453,8 @@
             <translation>unter $0.001</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Undo</source>
             <translation>Rückgängig</translation>
@@ -5614,12 +7502,12 @@
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Upper limit</source>
-            <translation type="unfinished" />
+            <translation>Obere Grenze</translation>
         </message>
         <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Upper limit of the window</source>
-            <translation type="unfinished" />
+            <translation>Obere Grenze des Fensters</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -5629,7 +7517,7 @@
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
-            <translation type="unfinished" />
+            <translation>Passendes Fenster verwenden</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5644,7 +7532,7 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Use this</source>
-            <translation type="unfinished" />
+            <translation>Dies verwenden</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -5701,7 +7589,7 @@
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Viridis</source>
-            <translation type="unfinished" />
+            <translation>Viridis</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -5848,7 +7736,7 @@
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What writes, sends or runs programs is refused</source>
-            <translation>Was schreibt, sendet oder Programme ausführt, wird abgelehnt</translation>
+            <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -5866,9 +7754,19 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Where the language model runs: {says}</source>
+            <translation>Wo das Sprachmodell läuft: {says}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Where the model runs</source>
             <translation>Wo das Modell läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/result_wording.py" />
+            <source>Where the phrase is seen</source>
+            <translation>Wo die Textstelle zu sehen ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -5893,7 +7791,7 @@
         <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>wide</source>
-            <translation type="unfinished" />
+            <translation>breit</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -5916,6 +7814,7 @@
             <translation>Breite px</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
@@ -5924,17 +7823,32 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window from a drawn region</source>
-            <translation type="unfinished" />
+            <translation>Fenster aus gezeichneter Region</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>window from a drawn region; histogram</source>
-            <translation type="unfinished" />
+            <translation>Fenster aus gezeichneter Region; Histogramm</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Window presets</source>
+            <translation>Fenstervoreinstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Window presets do not apply to this image</source>
+            <translation>Fenstervoreinstellungen gelten nicht für dieses Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Window presets for {modality}</source>
             <translation>Fenstervorgaben für {modality}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Window presets; drag on the image to adjust the window by hand</source>
+            <translation>Fenstervoreinstellungen; auf dem Bild ziehen, um die Fensterung von Hand einzustellen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -5961,6 +7875,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Withdraw what {host} was allowed</source>
             <translation>Zurückziehen, was {host} erlaubt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>WITHDRAWN, not to be used: {rejection}</source>
+            <translation>ZURÜCKGEZOGEN, nicht verwenden: {rejection}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -6028,9 +7947,24 @@
             <translation>zoomen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Zoom in</source>
+            <translation>Vergrößern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Zoom out</source>
+            <translation>Verkleinern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Zoom {percent}%</source>
-            <translation type="unfinished" />
+            <translation>Zoom {percent}%</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Zoom {percent}%  (true size)</source>
+            <translation>Zoom {percent}%  (wahre Größe)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -6041,6 +7975,122 @@
             <location filename="../../resources/tables/window.toml" />
             <source>zoom; open the context menu</source>
             <translation>zoomen; Kontextmenü öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/downloads.py" />
+            <source>{0} cannot be downloaded: its card has no address</source>
+            <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <source>{0} comes with code that is run with it, which is not allowed yet: {1}</source>
+            <translation>{0} kommt mit Code, der damit ausgeführt wird und noch nicht erlaubt ist: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/install_plan.py" />
+            <location filename="../../app/tools/models/store.py" />
+            <source>{0} comes with Sightline</source>
+            <translation>{0} kommt mit Sightline</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>{0} comes with Sightline and cannot be removed</source>
+            <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/model_results.py" />
+            <source>{0} gave no usable answer: {1}</source>
+            <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/registry.py" />
+            <source>{0} has changed what it says of itself since it was loaded</source>
+            <translation>{0} beschreibt sich anders, als es geladen wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>{0} has not enough space: {1} GB are needed</source>
+            <translation>{0} hat nicht genug Platz: {1} GB werden gebraucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>{0} image has the SOP Instance UID of another one</source>
+            <translation>{0} Bild hat die SOP Instance UID eines anderen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>{0} images have the SOP Instance UID of another one</source>
+            <translation>{0} Bilder haben die SOP Instance UID eines anderen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>{0} is damaged: sha256 {1}, its manifest says {2}</source>
+            <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>{0} is not the manifest of a model pack</source>
+            <translation>{0} ist nicht das Verzeichnis eines Modellpakets</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/installation.py" />
+            <source>{0} is {1} than it should be: {2} bytes</source>
+            <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>{0} needs a model that is not installed: {1}</source>
+            <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>{0} needs a model whose terms are not accepted: {1}</source>
+            <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/report.py" />
+            <source>{0} needs models that are not installed: {1}</source>
+            <translation>{0} braucht Modelle, die nicht installiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/needs.py" />
+            <source>{0} needs the Python package {1}, which is not installed</source>
+            <translation>{0} braucht das Python-Paket {1}, das nicht installiert ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>{0} not found on {1}: the images cannot be aligned</source>
+            <translation>{0} nicht gefunden auf {1}: Die Bilder können nicht zur Deckung gebracht werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>{0} of its files are not read: {1}</source>
+            <translation>{0} der Dateien darin werden nicht gelesen: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>{0} slice is missing after slice {1}: {2} instead of {3} mm</source>
+            <translation>{0} Schicht fehlt nach Schicht {1}: {2} statt {3} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>{0} slices are missing after slice {1}: {2} instead of {3} mm</source>
+            <translation>{0} Schichten fehlen nach Schicht {1}: {2} statt {3} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/models/sources.py" />
+            <source>{0} was changed since {1} was installed</source>
+            <translation>{0} wurde geändert, seit {1} installiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>{0}, to {1} mm after slice {2}</source>
+            <translation>{0}, auf {1} mm nach Schicht {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>{0}its pixels are damaged and cannot be decoded ({1})</source>
+            <translation>{0}die Pixel sind beschädigt und können nicht dekodiert werden ({1})</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -6240,6 +8290,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{tool} is not used</source>
             <translation>{tool} wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>{width} mm thick</source>
+            <translation>{width} mm dick</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />

@@ -62,6 +62,7 @@ def main() -> None:
     alone, stall = scrolled(application, window)
     print(f"one viewport       {alone:7.1f} slices/s, longest stall {stall:5.1f} ms")
     window.viewports.show_layout("2x2")
+    wait(application, lambda: not window.busy)
     for number, frame in enumerate(window.viewports.frames):
         frame.viewport.show(series.instances[0])
         wait(application, lambda: not window.busy)
@@ -151,6 +152,7 @@ def show_films(folder: Path, count: int) -> None:
     if count > 1:
         window.viewports.show_layout("4x4")
         studies = window.workspace.studies.all
+        wait(application, lambda: not window.busy)
         for frame, study in zip(window.viewports.frames, studies, strict=True):
             frame.viewport.show(study.series[0].instances[0])
     wait(application, lambda: not window.busy)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QTranslator
+from PySide6.QtCore import QLocale, QTranslator
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -16,12 +18,30 @@ from PySide6.QtWidgets import (
 )
 
 from app import paths
-from app.views import translation
+from app.agent.llm.probe import Probe
+from app.agent.policy import Grants
+from app.agent.privacy.consents import Consents
+from app.secrets import Secrets
+from app.settings import Settings as SettingsFile
+from app.views import help_dialogs
+from app.views.browser.study_rows import ROW as LIST_ROLE
 from app.views.main_window import MainWindow
-from app.views.translation import LanguageSetting, tr, tr_n, use_language
+from app.views.settings.fields import SettingsPage
+from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
+from app.views.translation import (
+    CONTEXT,
+    LANGUAGES,
+    LanguageSetting,
+    tr,
+    tr_n,
+    tr_report,
+    use_language,
+)
+from app.views.widgets import ElidedLabel
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
-from tests.gui.viewer_support import FakeDecoder, WaitUntil
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
+from tests.unit.imaging.test_stacks import told
 
 pytestmark = pytest.mark.gui
 
@@ -36,18 +56,30 @@ def german(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     use_language("en")
 
 
-def made_window(chosen: list[str]) -> MainWindow:
-    def choose(code: str) -> bool:
-        chosen.append(code)
-        return code != "en"
+class Settings:
+    """What the menu reads and changes; a disk that is full from the second choice on."""
 
-    language = LanguageSetting(lambda: "de", choose)
-    return MainWindow(Workspace(), FakeDecoder(), QLabel("chat"), language=language)
+    def __init__(self) -> None:
+        self.code = "system"
+
+    def choose(self, code: str) -> bool:
+        saved, self.code = self.code == "system", code
+        return saved
 
 
 @pytest.fixture
-def window(german: None, wait_until: WaitUntil) -> Iterator[MainWindow]:
-    made = made_window([])
+def decoder() -> FakeDecoder:
+    return FakeDecoder()
+
+
+@pytest.fixture
+def window(
+    german: None, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+) -> Iterator[MainWindow]:
+    known = Settings()
+    language = LanguageSetting(lambda: known.code, known.choose)
+    layout = tmp_path / "window.ini"
+    made = MainWindow(Workspace(), decoder, QLabel("chat"), language=language, layout_file=layout)
     made.resize(1280, 800)
     made.show()
     wait_until(lambda: not made.busy)
@@ -58,14 +90,12 @@ def window(german: None, wait_until: WaitUntil) -> Iterator[MainWindow]:
 
 def test_the_compiled_file_is_that_of_qt_linguist_s():
     folder = paths.resources_dir() / "translations"
-    for code in translation.LANGUAGES.keys() - {"en"}:
+    for code in LANGUAGES.keys() - {"en"}:
         compiled = QTranslator()
         assert compiled.load(str(folder / f"sightline_{code}.qm"))
         for source, entry in read_ts(folder / f"sightline_{code}.ts").items():
             numbers = (1, 2) if len(entry.forms) == 2 else (-1,)
-            got = [
-                compiled.translate(translation.CONTEXT, source, None, number) for number in numbers
-            ]
+            got = [compiled.translate(CONTEXT, source, None, number) for number in numbers]
             assert got == entry.forms, "run `python installer/translations.py`"
 
 
@@ -76,30 +106,169 @@ def test_without_a_translation_texts_are_english(qapp: QApplication):
     assert counted == ["0 images", "1 image", "2,000 images"]
 
 
-def test_german_counts_and_qt_s_own_buttons(german: None):
+def test_counts_and_qt_s_own_buttons_are_german(german: None):
     counted = [tr_n("%n image", "%n images", count) for count in (0, 1, 2000)]
     assert counted == ["0 Bilder", "1 Bild", "2,000 Bilder"]
+    assert (tr("Close"), tr(""), tr("A series' own name")) == (
+        "Schließen", "", "A series' own name",
+    )  # fmt: skip
     box = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
     assert box.buttons()[0].text().replace("&", "") == "Abbrechen"
-    assert QCoreApplication.translate("QMenuBar", "Corner") != ""
 
 
-def test_the_window_speaks_german(window: MainWindow, wait_until: WaitUntil):
+@pytest.mark.parametrize(
+    ("said", "german_text"),
+    [
+        ("the file is empty", "die Datei ist leer"),
+        ("it has 3 frames; there is no 7th", "es hat 3 Frames; ein 7. gibt es nicht"),
+        (
+            "this series is not a volume: its images are not parallel",
+            "diese Serie ist kein Volumen: die Bilder sind nicht parallel",
+        ),
+        ("a file's own {0} text", "a file's own {0} text"),
+        ("a file's own text; the file is empty", "a file's own text; die Datei ist leer"),
+    ],
+)
+def test_what_lower_rooms_report_is_german(german: None, said: str, german_text: str):
+    assert tr_report(said) == german_text
+
+
+@pytest.mark.parametrize(
+    ("warnings", "german_text"),
+    [
+        (
+            told([0, 5, 15, 20, 25, 30]),
+            "1 Schicht fehlt nach Schicht 2: 10.00 statt 5.00 mm",
+        ),
+        (
+            told([0, 5, 10, 15, 30, 35, 40, 45, 50]),
+            "2 Schichten fehlen nach Schicht 4: 15.00 statt 5.00 mm",
+        ),
+        (
+            told([0, 4, 8, 9.08, 10.16, 17.16, 24.16, 31.16]),
+            "der Schichtabstand wechselt von 4.00 auf 1.08 mm nach Schicht 3, "
+            "auf 7.00 mm nach Schicht 5",
+        ),
+        (
+            told([0, 2, 4, 6], 0.5, tilt="27"),
+            "die Gantry war um 26.6° gekippt: Jede Schicht ist gegen die vorige verschoben",
+        ),
+    ],
+)
+def test_warnings_of_a_stack_are_german(german: None, warnings: tuple[str, ...], german_text: str):
+    assert [tr_report(warning) for warning in warnings] == [german_text]
+
+
+@pytest.mark.parametrize(
+    ("preferred", "code"),
+    [(["de-AT", "de", "en"], "de"), (["fr-FR", "fr", "de"], "de"), (["fr"], "en"), (["C"], "en")],
+)
+def test_the_computer_s_language_is_the_first_there_is(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, preferred: list[str], code: str
+):
+    monkeypatch.delenv("SIGHTLINE_LANGUAGE", raising=False)
+    monkeypatch.setattr(QLocale, "uiLanguages", lambda _locale: preferred)
+    try:
+        assert use_language("system") == code
+        assert use_language("en") == "en"
+    finally:
+        use_language("en")
+
+
+def texts(root: QWidget, kind: type[QLabel] | type[QPushButton]) -> set[str]:
+    return {one.text() for one in root.findChildren(kind)}
+
+
+def test_the_window_speaks_german(window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil):
     titles = [action.text().replace("&", "") for action in window.menuBar().actions()]
     assert titles == ["Datei", "Ansicht", "Bild", "Befunde", "Werkzeuge", "Hilfe"]
-    shown = {label.text() for label in window.placeholder.findChildren(QLabel)}
-    assert "Öffnen Sie eine Studie" in shown
-    buttons = {button.text() for button in window.placeholder.findChildren(QPushButton)}
-    assert "Dateien öffnen…" in buttons
+    page = window.placeholder
+    assert "Öffnen Sie eine Studie" in texts(page, QLabel)
+    assert {"Dateien öffnen…", "Ordner öffnen…"} <= texts(page, QPushButton)
     assert window.docks["Findings"].windowTitle() == "Befunde"
-    decoder = window.loader.decoder if hasattr(window.loader, "decoder") else None
-    del decoder
+    keys = window.actions_.texts.toolTip(), window.actions_.open_files.toolTip()
+    assert "Bildtexte" in keys[0]
+    assert "Strg+O" in keys[1]
+    decoder.result = found(study(instance("1.1"), instance("1.2")))
+    window.open_paths([Path("/images")])
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+    corners = window.canvas.overlay.corners
+    assert "Bild 1 / 2" in corners.top_right
+    assert any("Pixelabstand unbekannt" in line for line in corners.bottom_right)
+    status = window.statusBar()
+    assert {"1 Studie geöffnet", "Nicht zur Diagnose"} <= texts(status, QLabel)
+    assert "2 Bilder" in window.study_list.model.index(1).data(LIST_ROLE).detail
+
+
+def test_nothing_in_the_toolbar_and_the_dialogs_is_cut_off(
+    window: MainWindow, wait_until: WaitUntil
+):
+    window.resize(1920, 1000)
+    window.viewports.show_layout("2x2")
+    wait_until(lambda: not window.busy)
+    assert not cut_off(window)
+    window.resize(1280, 800)
+    wait_until(lambda: not window.busy)
+    assert not cut_off(window)
+    keys = window.actions_.shortcuts_.key_of
+    for dialog in (help_dialogs.about(window), help_dialogs.shortcuts(window, keys)):
+        dialog.open()
+        wait_until(dialog.isVisible)
+        assert not cut_off(dialog)
+        assert "Schließen" in texts(dialog, QPushButton)
+        dialog.close()
+    sources = SettingsSources(Secrets(), Consents(), Grants(), Probe(no_model, lambda _: False))
+    dialog = SettingsDialog(SettingsFile(), sources, lambda _changed: None, lambda _: None, window)
+    dialog.open()
+    for page in ("model", "limits", "tools", "privacy"):
+        dialog.show_page(page)
+        shown = dialog.pages.currentWidget()
+        wait_until(shown.isVisible)
+        assert not cut_off(dialog)
+        assert isinstance(shown, SettingsPage)
+        inside = shown.widget()
+        assert inside.minimumSizeHint().width() <= shown.viewport().width(), page
+    dialog.reject()
+
+
+def no_model(_choice: object) -> NoReturn:
+    raise AssertionError("no model is tested here")
 
 
 def cut_off(root: QWidget) -> list[str]:
-    """The texts of visible buttons that have less room than they need."""
+    """The texts of visible buttons, and of labels of one line, that have too little room."""
+    widgets = [*root.findChildren(QAbstractButton), *root.findChildren(QLabel)]
     return [
-        f"{button.text()}: {button.width()} < {button.sizeHint().width()}"
-        for button in root.findChildren(QAbstractButton)
-        if button.isVisible() and button.text() and button.width() < button.sizeHint().width()
+        f"{one.text()}: {one.width()} < {one.minimumSizeHint().width()}"
+        for one in widgets
+        if one.isVisible()
+        and one.text()
+        and not isinstance(one, ElidedLabel)
+        and not (isinstance(one, QLabel) and one.wordWrap())
+        and one.width() < one.minimumSizeHint().width()
     ]
+
+
+def test_the_language_is_chosen_in_the_menu(window: MainWindow, wait_until: WaitUntil):
+    menu = window.actions_.language_menu
+    menu.aboutToShow.emit()
+    checked = [action.text() for action in menu.actions() if action.isChecked()]
+    assert [action.text() for action in menu.actions()] == [
+        "Wie der Computer",
+        "English",
+        "Deutsch",
+    ]
+    assert checked == ["Wie der Computer"]
+    menu.choices["de"].trigger()
+    wait_until(lambda: window.notices.all())
+    (notice,) = window.notices.all()
+    assert notice.title.text() == "Sprache gewählt"
+    assert "ab dem nächsten Start" in notice.text.text()
+    menu.aboutToShow.emit()
+    assert menu.choices["de"].isChecked()
+    notice.dismiss()
+    menu.choices["en"].trigger()
+    wait_until(lambda: window.notices.all())
+    assert (
+        window.notices.all()[0].title.text() == "Die Einstellungen konnten nicht gespeichert werden"
+    )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.imaging.findings import Box
 from app.imaging.types import (
@@ -34,6 +34,7 @@ from app.workspace import drawing
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol, ViewportRule
 from app.workspace.layout import LAYOUTS, Edge
 from app.workspace.workspace import Workspace
+from tests.gui.heartbeat import Heartbeat
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
@@ -820,3 +821,75 @@ def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
         assert one.measured_rate <= rates[number] * 1.2
     QTest.keyClick(desk.window, Qt.Key.Key_P, Qt.KeyboardModifier.ShiftModifier)
     assert not any(one.playing for one in scrollers)
+
+
+# Speed
+
+
+class Paints(QObject):
+    """Notes which viewports paint anything."""
+
+    def __init__(self, frames: tuple[ViewportFrame, ...]) -> None:
+        super().__init__()
+        self.numbers: set[int] = set()
+        self._of: dict[QObject, int] = {}
+        for number, one in enumerate(frames):
+            for part in (one, *one.findChildren(QWidget)):
+                self._of[part] = number
+                part.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint and watched in self._of:
+            self.numbers.add(self._of[watched])
+        return False
+
+
+def test_a_drag_zoom_or_inversion_in_one_viewport_paints_nothing_of_another(desk: Desk):
+    desk.arrange("2x2")
+    desk.press(1)
+    paints = Paints(desk.frames)
+    view = desk.frames[1].canvas.viewport()
+    before = desk.frames[1].canvas.shown_window
+    QTest.mousePress(view, LEFT, pos=QPoint(80, 80))
+    for step in range(5):
+        at = QPointF(100 + 10 * step, 90 + 10 * step)
+        where = QPointF(view.mapToGlobal(at.toPoint()))
+        none = Qt.KeyboardModifier.NoModifier
+        moved = QMouseEvent(QEvent.Type.MouseMove, at, where, NONE, LEFT, none)
+        QApplication.sendEvent(view, moved)
+        desk.settle()
+    QTest.mouseRelease(view, LEFT, pos=QPoint(140, 130))
+    desk.settle()
+    assert desk.frames[1].canvas.shown_window != before
+    assert paints.numbers == {1}
+    desk.key(Qt.Key.Key_Plus)  # zoom
+    desk.key(Qt.Key.Key_I)
+    assert paints.numbers == {1}
+
+
+@pytest.mark.parametrize(("name", "count"), [("2x2", 4), ("4x4", 16)])
+def test_a_new_layout_never_stalls_the_window(
+    desk: Desk, heartbeat: Heartbeat, name: str, count: int
+):
+    heartbeat.computed_ms = 0.0
+    QTimer.singleShot(0, partial(desk.window.viewports.show_layout, name))
+    desk.wait_until(lambda: len(desk.frames) == count and not desk.window.busy)
+    assert heartbeat.computed_ms < 50
+
+
+def test_viewports_that_are_made_one_after_the_other_show_and_follow_like_the_others(desk: Desk):
+    layout = desk.window.workspace.layout
+    (series, *_) = desk.window.workspace.studies.all[0].series
+    desk.window.viewports.show_layout("2x3")
+    assert len(desk.frames) == 2  # the others are made in turns of the event loop of their own
+    layout.viewports[4].show(series.instances[3])
+    layout.activate(layout.viewports[5])
+    assert desk.window.canvas is desk.window.viewports.frame_of(layout.viewports[5]).canvas
+    desk.settle()
+    assert desk.shown == ["a0", "b0", "c0", "d0", "a3", ""]
+    for one, slot in zip(desk.frames, layout.slots, strict=True):
+        assert one.geometry() == desk.window.viewports.rect_of(slot)
+    desk.link("scroll")
+    desk.press(0)
+    desk.key(Qt.Key.Key_Down)
+    assert desk.shown == ["a1", "b2", "c0", "d1", "a1", ""]

@@ -60,23 +60,43 @@ class StoredLevels:
     Each pixel of level n covers 2^n x 2^n pixels in the frame; an odd last row or column in a level
     is left out of the next. Copies hold uint16 codes: a stored value is the frame's lowest value
     plus `code / scale`. `scale` is a power of two, as large as 16 bits allow, to keep fractions.
+
+    A copy is made when it is first drawn.
+
+    Args:
+        sparing: Whether to keep only the copies that were drawn, and not the larger ones that they
+            were made from: these take a third of the frame's own memory.
+
+    Attributes:
+        shapes: (rows, columns) of every level.
     """
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, *, sparing: bool = False) -> None:
         self.frame = frame
+        self._sparing = sparing
         stored = frame.stored
         self._low, self._high = int(stored.min()), int(stored.max())
         spread = max(self._high - self._low, 1)
         room = max(_FINE, min(_TOP, _FOUR * spread))
         self.scale = 1 << ((room // spread).bit_length() - 1)
-        self.levels: list[Array] = [stored]
-        while has_smaller_level(self.levels[-1].shape):
-            self.levels.append(self._halve(self.levels[-1], first=len(self.levels) == 1))
+        self.shapes = level_shapes(frame.rows, frame.columns)
+        self._levels: dict[int, Array] = {0: stored}
         self._masks: list[NDArray[np.bool_]] = []
+
+    def level(self, number: int) -> Array:
+        """Return the values of a level."""
+        if number not in self._levels:
+            larger = max(level for level in self._levels if level < number)
+            values = self._levels[larger]
+            for level in range(larger + 1, number + 1):
+                values = self._halve(values, first=level == 1)
+                if level == number or not self._sparing:
+                    self._levels[level] = values
+        return self._levels[number]
 
     def render_part(self, level: int, rows: slice, columns: slice, table: Screen) -> Screen:
         """Return `rows` and `columns` of a level as 0xFFRRGGBB by a table from `table()`."""
-        pixels = look_up_table(table, self.levels[level][rows, columns])
+        pixels = look_up_table(table, self.level(level)[rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
             cover = screen_words(np.array(shutter.level * 255.0 + 0.5, np.uint8))

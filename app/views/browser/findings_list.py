@@ -43,14 +43,15 @@ from app.views import icons, wording
 from app.views.browser.study_delegate import draw_line
 from app.views.layouts import column
 from app.views.theme import SPACE, THEME, TYPE, ui_font
+from app.views.translation import tr, translatable
 from app.views.widgets import EmptyState, Index, plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
 
-_FROM_FILE = "Labels from a file, overlaid on the image"
-_AI_NOTE = ("AI · not for diagnosis", THEME.warning)
+_FROM_FILE = translatable("Labels from a file, overlaid on the image")
+_AI_NOTE = (translatable("AI · not for diagnosis"), THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
 
@@ -190,9 +191,9 @@ class FindingsList(QWidget):
         self.view.setItemDelegate(self.delegate)
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
-        self.view.setAccessibleName("Findings")
-        hint = "Ask the assistant about the image. What its tools find is listed here."
-        self.empty = EmptyState("scan-search", "No findings yet", hint)
+        self.view.setAccessibleName(tr("Findings"))
+        hint = tr("Ask the assistant about the image. What its tools find is listed here.")
+        self.empty = EmptyState("scan-search", tr("No findings yet"), hint)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
@@ -335,7 +336,7 @@ class FindingRow:
         if measured:
             return measured
         score = self.finding.score
-        return "" if score is None else f"score {score:.2f}"
+        return "" if score is None else tr("score {score:.2f}").format(score=score)
 
     @property
     def detail(self) -> str:
@@ -345,10 +346,15 @@ class FindingRow:
         described = wording.one_line(finding.description)
         parts = [described.removeprefix(f"{self.title}:").removeprefix(f"{self.title};").strip()]
         if finding.value is not None and finding.score is not None:
-            parts.append(f"score {finding.score:.2f}")
+            parts.append(tr("score {score:.2f}").format(score=finding.score))
         if not self.here:
             # First, since the end is cut off in a narrow list.
-            parts.insert(0, f"on frame {self.frame}" if self.frame else "on another image")
+            parts.insert(
+                0,
+                tr("on frame {number}").format(number=self.frame)
+                if self.frame
+                else tr("on another image"),
+            )
         return "  ·  ".join(part for part in parts if part)
 
 
@@ -401,7 +407,7 @@ class FindingsModel(QAbstractListModel):
         rows: list[Row] = []
         for (maker, details), members in groups.items():
             ids = tuple(item.finding.id for item in members)
-            note = "Not an AI result" if drawing.by_hand(members[0].finding) else ""
+            note = tr("Not an AI result") if drawing.by_hand(members[0].finding) else ""
             seen = any(item.visible for item in members)
             rows.append(MakerRow(maker, ids, seen, note, details))
             rows.extend(_row(item, shown) for item in members)
@@ -497,7 +503,7 @@ def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRo
 
 def _tip(row: Row) -> str:
     if isinstance(row, MakerRow):
-        lines = [row.maker, row.details, "" if row.note else wording.NOT_FOR_DIAGNOSIS]
+        lines = [row.maker, row.details, "" if row.note else tr(wording.NOT_FOR_DIAGNOSIS)]
     else:
         details = wording.maker_details(row.finding)
         lines = [f"{row.title}  {row.value}".strip(), row.detail, details]

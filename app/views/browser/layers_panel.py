@@ -50,7 +50,7 @@ class LayersPanel(QWidget):
 
     def __init__(self, workspace: Workspace, loading: Callable[[], LayerLoading]) -> None:
         super().__init__()
-        self._was_needed = False
+        self._was_needed: bool | None = None  # before it was filled
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -111,7 +111,9 @@ class LayersPanel(QWidget):
         return holder
 
     def refresh(self) -> None:
-        """Update the panel from the workspace's layers."""
+        """Update the panel from the workspace's layers; called at every step of the wheel."""
+        if self._was_needed is False and not self.needed:
+            return
         entries = self._workspace.layers.entries
         self._show_states()
         self._fill(entries)

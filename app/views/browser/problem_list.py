@@ -15,7 +15,7 @@ from app.imaging.types import Problem
 from app.views import wording
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
-from app.views.translation import tr, tr_n
+from app.views.translation import tr, tr_n, tr_report
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
 
 SHOWN_REASONS = 20
@@ -141,9 +141,9 @@ class ProblemList(QFrame):
 def _reason_row(reason: Reason) -> QWidget:
     box = QWidget()
     name = ElidedLabel(reason.heading, "label")
-    lines = column(name, label(tr(reason.text), "caption", wrap=True), spacing=1, parent=box)
+    lines = column(name, label(tr_report(reason.text), "caption", wrap=True), spacing=1, parent=box)
     if reason.remedy:
-        lines.addWidget(label(tr(reason.remedy), "faint", wrap=True))
+        lines.addWidget(label(tr_report(reason.remedy), "faint", wrap=True))
     if reason.names:
         lines.addWidget(ElidedLabel(reason.names, "faint"))
     paths = [str(problem.path) for problem in islice(reason.problems, LISTED)]

@@ -12,7 +12,7 @@ from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
-from app.views.translation import tr
+from app.views.translation import tr, tr_report
 from app.views.wording import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
@@ -90,13 +90,13 @@ class WarningRow:
     @cached_property
     def text(self) -> str:
         """The warnings written as sentences."""
-        texts = (wording.sentence(text).rstrip(".") for text in self.study.warnings)
+        texts = (wording.sentence(tr_report(text)).rstrip(".") for text in self.study.warnings)
         return " ".join(f"{text}." for text in texts if text)
 
     @property
     def tip(self) -> str:
         """The tooltip, with one warning per line."""
-        return "\n".join(wording.one_line(text) for text in self.study.warnings)
+        return "\n".join(wording.one_line(tr_report(text)) for text in self.study.warnings)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class SeriesRow:
         series, first = self.series, self.first
         number = tr("Series {number}").format(number=series.number) if series.number else ""
         order = tr("Sorted by {order}").format(order=tr(series.order)) if series.order else ""
-        note = wording.one_line(first.note) if first else ""
+        note = wording.one_line(tr_report(first.note)) if first else ""
         lines = (self.title, self.detail, number, order, note, *_marked(series.warnings))
         return "\n".join(line for line in lines if line)
 
@@ -199,4 +199,4 @@ def matching(rows: Sequence[Row], wanted: str) -> list[Row]:
 
 
 def _marked(warnings: tuple[str, ...]) -> list[str]:
-    return [f"⚠ {wording.one_line(text)}" for text in warnings]
+    return [f"⚠ {wording.one_line(tr_report(text))}" for text in warnings]

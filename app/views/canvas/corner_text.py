@@ -14,7 +14,7 @@ from app.imaging.types import Content, Frame, Instance, Orientation, Series, Win
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.orientation import UPRIGHT
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -22,7 +22,7 @@ Lines = tuple[str, ...]
 
 BRIEF = 48  # length of a warning up to which it is shown whole
 MOST_WARNINGS = 4
-TOOLS_IN_LIST = "Tools: see findings"
+TOOLS_IN_LIST = translatable("Tools: see findings")
 LONGEST_TITLE = 32  # characters of the title of a presentation state
 _ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 1 degree)
 
@@ -48,6 +48,8 @@ class Corners:
     warning: Lines = ()  # above bottom_right, in the warning colour
     series_warning: Lines = ()  # below top_right, in the warning colour
     mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
+    place: Lines = ()  # those of top_right that say which image of the series it is
+    zoom: str = ""  # the line of bottom_left that gives the zoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +122,17 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
         () if quiet else series_lines(shown, file_name=named),
         () if quiet else display_lines(shown),
         frame_lines(frame, instance),
-        (wording.NOT_FOR_DIAGNOSIS, *dict.fromkeys(makers)) if makers else (),
+        (tr(wording.NOT_FOR_DIAGNOSIS), *dict.fromkeys(makers)) if makers else (),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         _kept(
             shown.presentation,
             shown.turn.turn_text,
-            "INVERTED" if quiet and shown.inverted else "",
+            tr("INVERTED") if quiet and shown.inverted else "",
             _colours(shown.colormap) if quiet else "",
             shown.link if quiet else "",
         ),
+        () if quiet else place_lines(shown),
+        "" if quiet else _zoom_text(shown),
     )
 
 
@@ -138,20 +142,16 @@ def compact(corners: Corners) -> Corners:
     Warnings about the series become their number; all else that is coloured stays.
     """
     count = len(corners.series_warning)
-    warnings = f"{count} warning{'s' if count > 1 else ''}" if count else ""
-    zoom = tr(_ZOOM).partition("{")[0]
-    where = [text for text in corners.top_right if text.startswith(_PLACES)]
+    warnings = tr_n("%n warning", "%n warnings", count) if count else ""
     return replace(
         corners,
         top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
-        top_right=tuple(where) or corners.top_right[:1],
-        bottom_left=tuple(text for text in corners.bottom_left if not text.startswith(zoom)),
+        top_right=corners.place or corners.top_right[:1],
+        bottom_left=tuple(text for text in corners.bottom_left if text != corners.zoom),
         series_warning=_kept(warnings),
     )
 
 
-_ZOOM = translatable("Zoom {percent}%")
-_PLACES = ("Image ", "Frame ", "Section ", "Slice ", "Page ", "Plot ")
 _NAMES = (
     *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
     *("StudyDescription", "SeriesDescription"),
@@ -168,24 +168,30 @@ def patient_lines(instance: Instance) -> Lines:
     """Return the lines at the top left: patient and study."""
     get = instance.get
     born = wording.date(get("PatientBirthDate"))
-    person = [f"born {born}" if born else "", wording.one_line(get("PatientSex"))]
+    person = [
+        tr("born {born}").format(born=born) if born else "",
+        wording.one_line(get("PatientSex")),
+    ]
     ident = wording.one_line(get("PatientID"))
     study = [wording.one_line(get("StudyDescription")), wording.date(get("StudyDate"))]
     return _kept(
         wording.person_name(get("PatientName")),
-        f"ID {ident}" if ident else "",
+        tr("ID {ident}").format(ident=ident) if ident else "",
         "  ".join(part for part in person if part),
         "  ".join(part for part in study if part),
     )
 
 
-_PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
+_PARTS = {
+    Content.DOCUMENT: translatable("Page {number} / {count}"),
+    Content.WAVEFORM: translatable("Plot {number} / {count}"),
+}
 """What a frame is called for kinds of content that do not show a body."""
 
 
 def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
     """Return the lines at the top right, which identify the image."""
-    instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
+    instance = shown.instance
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     name = wording.one_line(instance.path.name)
@@ -193,19 +199,31 @@ def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
         wording.one_line(get("BodyPartExamined")),
         wording.one_line(projections.projection_name(instance)),
     ]
-    place, count = shown.position
-    time = wording.time_text(_time_of(instance, frame_index, frame))
-    what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")
-    number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
         "  ".join(part for part in view if part),
-        f"Image {place + 1} / {count}" if count > 1 else "",
-        "   ".join(part for part in (number, time) if part),
-        slice_text(frame.orientation, instance.get("SliceThickness")),
+        *place_lines(shown),
         name
         if file_name and instance.kind not in ("dicom", REFORMAT) and name not in series
         else "",
+    )
+
+
+def place_lines(shown: Shown) -> Lines:
+    """Return the lines that say which image of the series, frame and slice is shown."""
+    instance, frame = shown.instance, shown.frame
+    place, count = shown.position
+    number = ""
+    if instance.frames > 1:
+        section = instance.kind == REFORMAT
+        what = tr("Section {number} / {count}") if section else tr("Frame {number} / {count}")
+        what = tr(_PARTS[instance.content]) if instance.content in _PARTS else what
+        number = what.format(number=shown.frame_index + 1, count=instance.frames)
+    time = wording.time_text(_time_of(instance, shown.frame_index, frame))
+    return _kept(
+        tr("Image {number} / {count}").format(number=place + 1, count=count) if count > 1 else "",
+        "   ".join(part for part in (number, time) if part),
+        slice_text(frame.orientation, instance.get("SliceThickness")),
     )
 
 
@@ -229,12 +247,12 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
             point = [0.0, 0.0, 0.0]
             point[axis] = along if normal[axis] > 0 else -along
             named = wording.patient_parts(point, geometry.is_quadruped(orientation))
-            parts.append(f"Slice {named[axis]} mm")
+            parts.append(tr("Slice {place} mm").format(place=named[axis]))
         else:
-            parts.append(f"Oblique slice at {along:.1f} mm")
+            parts.append(tr("Oblique slice at {along:.1f} mm").format(along=along))
     with contextlib.suppress(ValueError):
         if math.isfinite(width := float(thickness)) and width > 0:
-            parts.append(f"{wording.number(width)} mm thick")
+            parts.append(tr("{width} mm thick").format(width=wording.number(width)))
     return wording.DOT.join(parts)
 
 
@@ -248,10 +266,13 @@ def point_text(frame: Frame, x: float, y: float) -> str:
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
     """Return shortened warnings about the series and file; in the study list they are in full."""
     warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
-    lines = _kept(*(wording.sentence(_brief(text)) for text in warnings))
+    lines = _kept(*(wording.sentence(_brief(tr_report(text))) for text in warnings))
     if len(lines) > MOST_WARNINGS:
         rest = len(lines) - MOST_WARNINGS + 1
-        return (*lines[: MOST_WARNINGS - 1], f"{rest} more warnings in the study list")
+        return (
+            *lines[: MOST_WARNINGS - 1],
+            tr_n("%n more warning in the study list", "%n more warnings in the study list", rest),
+        )
     return lines
 
 
@@ -261,7 +282,11 @@ def _brief(text: str) -> str:
 
 
 def _withdrawn(rejection: str) -> str:
-    return f"WITHDRAWN, not to be used: {wording.one_line(rejection)}" if rejection else ""
+    return (
+        tr("WITHDRAWN, not to be used: {rejection}").format(rejection=wording.one_line(rejection))
+        if rejection
+        else ""
+    )
 
 
 def presentation_text(
@@ -277,27 +302,29 @@ def presentation_text(
     title = wording.one_line(state.layer.title)
     title = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
     if not applies:
-        return f"Presentation {title}: does not apply to this frame"
-    notes = ["changed by hand"] if changed else []
-    notes += ["partly applied"] if state.warnings else []
-    return f"Presentation: {title}" + (f" ({', '.join(notes)})" if notes else "")
+        return tr("Presentation {title}: does not apply to this frame").format(title=title)
+    notes = [tr("changed by hand")] if changed else []
+    notes += [tr("partly applied")] if state.warnings else []
+    return tr("Presentation: {title}").format(title=title) + (
+        f" ({', '.join(notes)})" if notes else ""
+    )
 
 
 def display_lines(shown: Shown) -> Lines:
     """Return the lines at the bottom left: pixel under the cursor, cine rate, zoom and window."""
-    place, zoom = shown.place, shown.zoom
+    place = shown.place
     window = shown.window
     if window is not None and window.lut < 0:
         # With a presentation state the frame has the state's windows in place of the file's.
         of_file = () if shown.presentation else shown.frame.voi.windows
         window = replace(window, explanation=wording.window_source(window, of_file))
-    grey = [wording.window_text(window), "INVERTED" if shown.inverted else ""]
+    grey = [wording.window_text(window), tr("INVERTED") if shown.inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
         shown.link,
         _cine_text(shown),
-        _zoom_text(zoom, shown.true_size) if zoom is not None else "",
+        _zoom_text(shown),
         _colours(shown.colormap),
         "   ".join(part for part in grey if part),
     )
@@ -307,14 +334,19 @@ def _cine_text(shown: Shown) -> str:
     """Return the rate of a running cine, and the one that was measured, which may be lower."""
     if not shown.rate:
         return ""
-    text = f"Cine {wording.number(round(shown.rate, 1))} frames/s"
+    text = tr("Cine {rate} frames/s")
+    if shown.measured_rate:
+        text = tr("Cine {rate} frames/s (measured {measured})")
+    rate = wording.number(round(shown.rate, 1))
     measured = wording.number(round(shown.measured_rate, 1))
-    return f"{text} (measured {measured})" if shown.measured_rate else text
+    return text.format(rate=rate, measured=measured)
 
 
-def _zoom_text(zoom: float, true_size: bool) -> str:
-    text = tr(_ZOOM).format(percent=f"{zoom * 100:.0f}")
-    return f"{text}  ({tr('true size')})" if true_size else text
+def _zoom_text(shown: Shown) -> str:
+    if shown.zoom is None:
+        return ""
+    text = tr("Zoom {percent}%  (true size)") if shown.true_size else tr("Zoom {percent}%")
+    return text.format(percent=f"{shown.zoom * 100:.0f}")
 
 
 def _colours(name: str) -> str:
@@ -327,11 +359,11 @@ def frame_lines(frame: Frame, instance: Instance) -> Lines:
     spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),
-        wording.sentence(frame.note) if frame.note != instance.note else "",
+        wording.sentence(tr_report(frame.note)) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
         _scale_text(frame) if spacing.known or instance.content not in _PARTS else "",
         # Without spacing the line above suffices; the reason is in the attribute panel.
-        wording.sentence(spacing.note) if spacing.known else "",
+        wording.sentence(tr_report(spacing.note)) if spacing.known else "",
     )
 
 
@@ -339,7 +371,7 @@ def _scale_text(frame: Frame) -> str:
     """Return the scale that lengths are measured with."""
     scaled = any(region.x_units or region.y_units for region in frame.regions)
     if scaled and not frame.spacing.known:
-        return wording.REGION_SPACING
+        return tr(wording.REGION_SPACING)
     return wording.spacing_text(frame.spacing)
 
 

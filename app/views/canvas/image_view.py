@@ -7,13 +7,14 @@ everything.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPolygonF, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
@@ -174,11 +175,15 @@ class ImageView(pg.GraphicsView):
         columns, rows = self.image_size
         if not columns or not rows:
             return None
-        seen = QRectF(self.viewport().rect())
-        zoom = max(self.pixel_scale) * (self._density or self.devicePixelRatioF())
+        self.box.updateMatrix()  # pyqtgraph does it when it maps a point
+        inverse, _ = self.layer.deviceTransform(self.viewportTransform()).inverted()
+        scales = (
+            math.hypot(inverse.m11(), inverse.m12()),
+            math.hypot(inverse.m21(), inverse.m22()),
+        )
+        zoom = (self._density or self.devicePixelRatioF()) / max(min(scales), 1e-9)
         level = level_of(zoom, len(level_shapes(rows, columns)))
-        corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
-        part = QPolygonF([self.to_image(corner) for corner in corners]).boundingRect()
+        part = inverse.mapRect(QRectF(self.viewport().rect()))
         left, top, right, bottom = area_of(part, _MARGIN * 2**level)
         return View(level, (max(left, 0), max(top, 0), min(right, columns), min(bottom, rows)))
 

@@ -186,7 +186,7 @@ class Renderer:
         if can_average(frame, shown_with):
             levels = self._levels
             if levels is None or levels.frame is not frame:
-                levels = self._levels = StoredLevels(frame)
+                levels = self._levels = StoredLevels(frame, sparing=job.room < ENOUGH)
             patches, complete = _windowed(levels, job, shown_with, colours)
         else:
             greys = pyramid(pipeline.render(frame, shown_with, job.display.invert))
@@ -223,8 +223,7 @@ def _windowed(
     chosen = pipeline.chosen_window(levels.frame, window)
     assert chosen is not None  # `averages` says so
     invert = job.display.invert
-    shapes = [level.shape for level in levels.levels]
-    regions, complete = _regions(shapes, job.view, job.room, rest=job.rest)
+    regions, complete = _regions(levels.shapes, job.view, job.room, rest=job.rest)
     patches = _alike(job)
     tables: dict[int, Screen] = {}
     for level, area in regions.items():
@@ -280,7 +279,7 @@ def _regions(
     """Return the area to window of each level, and whether nothing more is worth rendering."""
     whole = {number: (0, 0, columns, rows) for number, (rows, columns) in enumerate(shapes)}
     if sum(rows * columns for rows, columns in shapes) <= _SMALL:
-        return whole, True
+        return ({view.level: whole[view.level]} if view is not None else whole), True
     last = len(shapes) - 1
     regions = {last: whole[last]}
     if view is not None:

@@ -18,7 +18,7 @@ from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
-PICTURE_MS = 30
+PICTURE_MS = 60
 """Longest time that the slider waits for the picture it belongs to."""
 _MEASURED_MS = 2000
 """Time over which a cine's rate is measured."""

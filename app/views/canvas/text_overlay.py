@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -176,20 +177,39 @@ def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -
 
 def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
     """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
-    painter.setFont(_side_font(size))
-    ink = QColor(DARK.overlay_text)
+    for text, rect in _side_rects(sides, area, size):
+        _draw_side(painter, text, rect, size)
+
+
+def _side_rects(sides: Sides, area: QRectF, size: float) -> list[tuple[str, QRectF]]:
+    """Return the side letters, each with its place in `area` (px)."""
     inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
-    center_v, center_h = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignHCenter
-    for text, flags in (
-        (sides.left, _LEFT | center_v),
-        (sides.right, _RIGHT | center_v),
-        (sides.top, center_h | Qt.AlignmentFlag.AlignTop),
-        (sides.bottom, center_h | Qt.AlignmentFlag.AlignBottom),
+    middle, found = inner.center(), list[tuple[str, QRectF]]()
+    for text, along, down in (
+        (sides.left, 0.0, 0.5),
+        (sides.right, 1.0, 0.5),
+        (sides.top, 0.5, 0.0),
+        (sides.bottom, 0.5, 1.0),
     ):
         if text:
-            bounds = painter.boundingRect(inner, flags | Qt.TextFlag.TextSingleLine, text)
-            _plate(painter, bounds, size)
-            _shadowed(painter, inner, flags, text, ink)
+            width, height = _side_size(text, size)
+            x = middle.x() + (along - 0.5) * inner.width() - along * width
+            y = middle.y() + (down - 0.5) * inner.height() - down * height
+            found.append((text, QRectF(x, y, width, height)))
+    return found
+
+
+@cache
+def _side_size(text: str, size: float) -> tuple[float, float]:
+    metrics = QFontMetricsF(_side_font(size))
+    return metrics.horizontalAdvance(text), metrics.height()
+
+
+def _draw_side(painter: QPainter, text: str, rect: QRectF, size: float) -> None:
+    painter.setFont(_side_font(size))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    _plate(painter, rect, size)
+    _shadowed(painter, rect, _LEFT, text, QColor(DARK.overlay_text))
 
 
 @cache
@@ -197,25 +217,45 @@ def _side_font(size: float) -> QFont:
     return ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
 
 
-@lru_cache(maxsize=512)
-def _line_picture(text: str, tint: str, scale: float) -> QPixmap:
-    """Return a line of corner text with its edge, on a transparent ground.
+_ROOM = math.ceil(PLATE_PAD) + 1
+"""Px of a picture of text around the text: its background and its edge."""
+
+
+def _picture_of(
+    size: tuple[float, float], scale: float, draw: Callable[[QPainter, QRectF], object]
+) -> QPixmap:
+    """Return a picture of text of a size (px) that `draw` draws, on a transparent ground.
 
     `scale` is the number of the screen's pixels per px.
     """
-    metrics = QFontMetricsF(corner_font())
-    size = QSizeF(metrics.horizontalAdvance(text) + 2, metrics.lineSpacing() + 1)
-    picture = QPixmap((size * scale).toSize())
+    rect = QRectF(_ROOM, _ROOM, *size)
+    whole = QSizeF(math.ceil(size[0]) + 2 * _ROOM, math.ceil(size[1]) + 2 * _ROOM)
+    picture = QPixmap((whole * scale).toSize())
     picture.setDevicePixelRatio(scale)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-    painter.setFont(corner_font())
-    _shadowed(painter, QRectF(QPointF(), size), _LEFT, text, QColor(tint))
+    draw(painter, rect)
     painter.end()
     return picture
 
 
+@lru_cache(maxsize=48)
+def _block_picture(
+    lines: tuple[tuple[str, str], ...], right: bool, size: tuple[float, float], scale: float
+) -> QPixmap:
+    return _picture_of(
+        size, scale, lambda painter, rect: draw_blocks(painter, [Block(rect, lines, right)])
+    )
+
+
+@lru_cache(maxsize=48)
+def _side_picture(text: str, scale: float) -> QPixmap:
+    size = _side_size(text, 1.0)
+    return _picture_of(size, scale, lambda painter, rect: _draw_side(painter, text, rect, 1.0))
+
+
+@cache
 def preload_glyphs() -> None:
     """Draw the common glyphs once off screen, so that the first paint is 10 ms faster."""
     glyphs = "".join(map(chr, range(32, 127))) + "≈·×…"
@@ -329,27 +369,20 @@ class Overlay(QWidget):
         return next((one for one in self._placed if one.rect.contains(position)), None)
 
     def _draw_texts(self, painter: QPainter, blocks: Sequence[Block], region: QRegion) -> None:
-        """Draw the texts in a region, line by line from pictures.
-
-        Of several viewports that scroll together, each changes two lines of its texts at a step,
-        and these are the same in all.
-        """
-        draw_sides(painter, self.sides, self._area())
+        """Draw the texts in a region from pictures: most stay, or are the same in all viewports."""
         # A picture of the window may be finer than the screen.
         scale = max(painter.deviceTransform().m11(), 1.0)
-        spacing = QFontMetricsF(corner_font()).lineSpacing()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pictures = [
+            (rect, _side_picture(text, scale))
+            for text, rect in _side_rects(self.sides, self._area(), 1.0)
+        ]
         for block in blocks:
-            if not region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):
-                continue
-            _plate(painter, block.rect, 1.0)
-            y = block.rect.top()
-            for text, tint in block.lines:
-                picture = _line_picture(text, tint, scale)
-                width = picture.width() / scale - 2
-                x = block.rect.right() - width if block.right else block.rect.left()
-                painter.drawPixmap(QPointF(round(x), round(y)), picture)
-                y += spacing
+            if region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):
+                size = block.rect.width(), block.rect.height()
+                picture = _block_picture(block.lines, block.right, size, scale)
+                pictures.append((block.rect, picture))
+        for rect, picture in pictures:
+            painter.drawPixmap(round(rect.left()) - _ROOM, round(rect.top()) - _ROOM, picture)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._stale -= event.region()

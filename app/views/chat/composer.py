@@ -175,8 +175,9 @@ class Composer(QFrame):
     def set_about(self, text: str, placeholder: str) -> None:
         """Show the name of the image that the next question is about, and a placeholder."""
         self.about.set_full(text)
-        self.edit.setPlaceholderText(placeholder)
-        self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen
+        if placeholder != self.edit.placeholderText():
+            self.edit.setPlaceholderText(placeholder)
+            self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen
 
     def _keep_focus(self, *buttons: QWidget) -> None:
         """Move the focus from buttons that will be disabled to the field."""
@@ -195,9 +196,9 @@ class Composer(QFrame):
 
     def _make_stop_menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addAction(f"{tr('Stop now')}\tEsc", self.stop_wanted.emit)
+        menu.addAction(tr("Stop now") + "\tEsc", self.stop_wanted.emit)
         self._stop_after = menu.addAction(
-            f"{tr('Stop after this tool')}\tShift+Esc", self.stop_after_wanted.emit
+            tr("Stop after this tool") + "\tShift+Esc", self.stop_after_wanted.emit
         )
         return menu
 

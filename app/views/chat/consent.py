@@ -40,7 +40,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
 from app.views.theme import DARK, SPACE, THEME, part_sheet
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
 
@@ -156,7 +156,7 @@ class SentPicture(QWidget):
         if not isValid(self):  # its card was deleted while the file was read
             return
         self.button.fail()
-        self._size.setText(f"{sentence(tr(error.reason))}.")
+        self._size.setText(f"{sentence(tr_report(error.reason))}.")
         self.settled.emit()
 
 

@@ -39,7 +39,7 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.plain_text import menu_text, one_line
 from app.views.theme import SPACE, THEME, part_sheet
-from app.views.translation import tr, tr_n, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, plain_tip, tool_button
 from app.views.wording import PackTexts
 from app.workspace.workspace import Workspace
@@ -302,9 +302,11 @@ class ChatDock(QWidget):
             # The question is answered nevertheless; only its thread cannot be saved.
             self._threads.current = Thread.in_memory()
             self._on_opened(OpenedThread(self._threads.current))
-            self.conversation.add_note(Notice(tr(error.reason), tr(error.remedy), tone="error"))
+            self.conversation.add_note(
+                Notice(tr_report(error.reason), tr_report(error.remedy), tone="error")
+            )
             return
-        notice = Notice(tr(error.reason), tr(error.remedy), tone="error")
+        notice = Notice(tr_report(error.reason), tr_report(error.remedy), tone="error")
         if isinstance(error, ThreadInUse):
             # A copy is a branch that leaves out no run.
             notice.add_action(
@@ -383,7 +385,9 @@ class ChatDock(QWidget):
         """Change what is kept of conversations, in the background; say so if it fails."""
 
         def failed(error: SightlineError) -> None:
-            self._show_notice(Notice(tr(error.reason), tr(error.remedy), tone="error"))
+            self._show_notice(
+                Notice(tr_report(error.reason), tr_report(error.remedy), tone="error")
+            )
 
         self._background.submit(work, lambda _none: None, failed)
 

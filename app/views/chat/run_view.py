@@ -39,7 +39,7 @@ from app.views.chat.widgets import ElidedText, ThinProgress, link_button
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
-from app.views.translation import tr
+from app.views.translation import tr, tr_report
 from app.views.widgets import IconLabel, label
 from app.views.wording import sentence
 
@@ -388,7 +388,7 @@ class RunView(QWidget):
             notice = Notice(text, tr("What was found until then is kept."), tone="warning")
         elif isinstance(event, RunFailed):
             tone = "muted" if self._consent_denied else "error"
-            notice = Notice(tr(event.error), tr(event.remedy), tone=tone)
+            notice = Notice(tr_report(event.error), tr_report(event.remedy), tone=tone)
         else:
             notice = Notice(tr("Stopped"))
         notice.add_action(tr("Ask again"), "rotate-ccw", self._ask_again)

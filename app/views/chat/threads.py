@@ -24,7 +24,7 @@ from app.views.chat.conversation import Conversation
 from app.views.chat.message import Notice
 from app.views.chat.run_view import RunView
 from app.views.chat.tool_card import ChatServices
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import confirm
 
 BATCH = 20  # earlier runs shown at once
@@ -183,7 +183,7 @@ class EarlierRuns(QObject):
 
         def failed(error: SightlineError) -> None:
             self._reading = False
-            self._tell(Notice(tr(error.reason), tr(error.remedy), tone="error"))
+            self._tell(Notice(tr_report(error.reason), tr_report(error.remedy), tone="error"))
 
         self._services.background.submit(thread.runs, show, failed)
 
@@ -328,7 +328,7 @@ class ThreadExporter(QObject):
             self._tell(Notice(tr("Exported to {path}").format(path=path), tone="done"))
 
         def failed(error: SightlineError) -> None:
-            self._tell(Notice(tr(error.reason), tr(error.remedy), tone="error"))
+            self._tell(Notice(tr_report(error.reason), tr_report(error.remedy), tone="error"))
 
         opened = self.opened()
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
@@ -490,8 +490,11 @@ _READ = (Content.REPORT, Content.KEY_OBJECTS)
 class DocumentStack(QStackedWidget):
     """Shows the page that suits the object in the viewport: canvas, `ReportPage` or `NotePage`.
 
-    `canvas` is the page for objects with frames, also shown when there is no object.
+    `canvas` is the page for objects with frames, also shown when there is no object. The others
+    are made when they are first asked for: few viewports ever show them.
     """
+
+    over_images = Signal(object)  # see `ReportPage`
 
     def __init__(
         self,
@@ -503,23 +506,42 @@ class DocumentStack(QStackedWidget):
         super().__init__()
         self._viewport = canvas.model
         self._canvas = canvas
+        self._workspace = workspace
+        self._loader = loader
+        self._show_attributes = show_attributes
         self.key_images = KeyImages(workspace, canvas.model)
-        self.report = ReportPage(workspace, canvas.model, loader, self.key_images)
-        self.note = NotePage(show_attributes)
-        for page in (canvas, self.report, self.note):
-            self.addWidget(page)
+        self._report: ReportPage | None = None
+        self.addWidget(canvas)
         canvas.model.image_changed.connect(self.refresh)
-        workspace.studies.changed.connect(self.report.refresh)
         self.refresh()
+
+    @property
+    def report(self) -> ReportPage:
+        """The page that shows a report."""
+        if self._report is None:
+            page = ReportPage(self._workspace, self._viewport, self._loader, self.key_images)
+            page.over_images.connect(self.over_images)
+            self._workspace.studies.changed.connect(page.refresh)
+            self.addWidget(page)
+            self._report = page
+        return self._report
+
+    @cached_property
+    def note(self) -> NotePage:
+        """The page that says why an object cannot be displayed."""
+        page = NotePage(self._show_attributes)
+        self.addWidget(page)
+        return page
 
     @property
     def busy(self) -> bool:
         """Whether a report is being written to its page."""
-        return self.report.text.busy
+        return self._report is not None and self._report.text.busy
 
     def close_models(self) -> None:
         """Stop reading a report and writing its text to the page."""
-        self.report.forget()
+        if self._report is not None:
+            self._report.forget()
 
     def refresh(self) -> None:
         """Switch to the page that suits the object in the viewport."""
@@ -528,7 +550,8 @@ class DocumentStack(QStackedWidget):
             self.report.show_instance(instance)
             self._change_to(self.report)
             return
-        self.report.forget()
+        if self._report is not None:
+            self._report.forget()
         if instance is None or instance.has_frames:
             self._change_to(self._canvas)
         else:

@@ -499,7 +499,7 @@ class ProviderForm(QWidget):
             self.input_price,
             label(tr("in, and"), "caption"),
             self.output_price,
-            label("out", "caption"),
+            label(tr("out"), "caption"),
         )
         self._form.add_row(tr("Price"), self.input_price, prices)
         self.input_price.setAccessibleName(tr("Price of questions"))

@@ -178,7 +178,7 @@ class LayoutMenu(QMenu):
         """List the protocols that the shown study can fill."""
         self.protocols.clear()
         for one in self._hanging.choices():
-            name = one_line(one.protocol.title).replace("&", "&&")
+            name = one_line(tr(one.protocol.title)).replace("&", "&&")
             self.protocols.addAction(name, partial(self._hanging.hang, one))
         if self.protocols.isEmpty():
             self.protocols.addAction(tr("None for this study")).setEnabled(False)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.views.layouts import column
+from app.views.translation import tr
 from app.views.viewports.viewport_area import ScreenArea
 
 _SIZE = QSize(900, 700)  # where there is one monitor only
@@ -31,7 +32,7 @@ class SecondWindow(QWidget):
         self, main: QWidget, area: ScreenArea, actions: Iterable[QAction], geometry: QByteArray
     ) -> None:
         super().__init__()
-        self.setWindowTitle("Sightline: second window")
+        self.setWindowTitle(tr("Sightline: second window"))
         self.setWindowIcon(main.windowIcon())
         self.area = area
         column(area, spacing=0, parent=self)

@@ -107,7 +107,7 @@ class StudyHanging(QObject):
         why = f" ({arrangement.why})" if arrangement.why else ""
         self._notices.show_notice(
             "info",
-            arrangement.protocol.title,
+            tr(arrangement.protocol.title),
             tr("{own}{why}. {key} shows the study as before.").format(
                 own=own, why=why, key=self.undo_key() or tr("Undo")
             ),

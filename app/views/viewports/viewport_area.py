@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -30,6 +30,12 @@ GAP = 3
 LEAST = 120
 """Least width and height of a viewport in px."""
 
+ALONE = QSize(410, 190)
+"""Least size of the only viewport in px: docks make way before it is smaller."""
+
+AT_ONCE = 1
+"""So many new frames are made at once; all those of 4 x 4 would stall the window."""
+
 
 class ScreenArea(QWidget):
     """Places the viewports of one window, each in its slot.
@@ -50,7 +56,9 @@ class ScreenArea(QWidget):
         """Take the frames of the screen's viewports and place them; hide those not to be seen."""
         visible = self._shown.visible
         for viewport in self._shown.viewports:
-            frame = self._frames[viewport]
+            frame = self._frames.get(viewport)
+            if frame is None:
+                continue  # it is made soon
             if frame.parentWidget() is not self:
                 frame.setParent(self)
             frame.setVisible(viewport in visible)
@@ -62,10 +70,13 @@ class ScreenArea(QWidget):
         if len(screen.visible) == 1:
             margin = GAP if len(self._layout.viewports) > 1 else 0
             whole = self.rect().adjusted(margin, margin, -margin, -margin)
-            self._frames[screen.visible[0]].setGeometry(whole)
+            slots = [(screen.visible[0], whole)]
         else:
-            for viewport, slot in zip(screen.viewports, screen.slots, strict=True):
-                self._frames[viewport].setGeometry(self.rect_of(slot))
+            pairs = zip(screen.viewports, screen.slots, strict=True)
+            slots = [(viewport, self.rect_of(slot)) for viewport, slot in pairs]
+        for viewport, rect in slots:
+            if viewport in self._frames:
+                self._frames[viewport].setGeometry(rect)
         self.update()
 
     def rect_of(self, slot: Slot) -> QRect:
@@ -78,7 +89,8 @@ class ScreenArea(QWidget):
     def minimumSizeHint(self) -> QSize:
         screen = self._shown
         if len(screen.viewports) == 1:
-            return self._frames[screen.viewports[0]].minimumSizeHint()
+            frame = self._frames.get(screen.viewports[0])
+            return ALONE.expandedTo(frame.minimumSizeHint()) if frame is not None else ALONE
         width = max(LEAST / max(slot.width, 1 / LARGEST) for slot in screen.slots)
         height = max(LEAST / max(slot.height, 1 / LARGEST) for slot in screen.slots)
         return QSize(round(width), round(height))
@@ -91,7 +103,8 @@ class ScreenArea(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(DARK.window))
         active = self._layout.active
-        if len(self._layout.viewports) > 1 and active in self._shown.viewports:
+        here = active in self._shown.viewports and active in self._frames
+        if len(self._layout.viewports) > 1 and here:
             frame = self._frames[active].geometry()
             around = frame.adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
             painter.fillRect(around, QColor(DARK.accent))
@@ -132,6 +145,8 @@ class ViewportArea(ScreenArea):
         self.panes = PaneArea(services.workspace.panes, services.background)
         self.panes.setParent(self)
         services.workspace.panes.changed.connect(self._show_pictures)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._make_next)
         self._layout.changed.connect(self._arrange)
         self._layout.active_changed.connect(self._activated)
         services.display.changed.connect(self._follow_display)
@@ -144,16 +159,18 @@ class ViewportArea(ScreenArea):
 
     @property
     def frames(self) -> tuple[ViewportFrame, ...]:
-        """The frames of all viewports, those of the main window first."""
-        return tuple(self._frames[one] for one in self._layout.viewports)
+        """The frames of all viewports, those of the main window first, that are made by now."""
+        return tuple(self._frames[one] for one in self._layout.viewports if one in self._frames)
 
     @property
     def active(self) -> ViewportFrame:
         """The frame of the active viewport."""
-        return self._frames[self._layout.active]
+        return self.frame_of(self._layout.active)
 
     def frame_of(self, viewport: Viewport) -> ViewportFrame:
-        """Return the frame that shows a viewport."""
+        """Return the frame that shows a viewport; it is made now if it was still to be made."""
+        if viewport not in self._frames:
+            self._add(viewport)
         return self._frames[viewport]
 
     def frame_at(self, place: QPoint, window: QWidget) -> ViewportFrame:
@@ -165,10 +182,12 @@ class ViewportArea(ScreenArea):
     @property
     def busy(self) -> bool:
         """Whether any viewport is still unfinished."""
-        return self.panes.busy or any(frame.busy for frame in self.frames)
+        unmade = self._soon.isActive()
+        return unmade or self.panes.busy or any(frame.busy for frame in self.frames)
 
     def close_models(self) -> None:
         """Stop what runs in the background for the viewports."""
+        self._soon.stop()
         for frame in self._frames.values():
             frame.close_models()
 
@@ -236,29 +255,53 @@ class ViewportArea(ScreenArea):
     def _arrange(self) -> None:
         """Place the frames of the layout, make those that are new, and hide the others."""
         layout = self._layout
-        for viewport in layout.viewports:
-            if viewport not in self._every:
-                self._new_frame(viewport)
-        shown = set(layout.visible)
-        several = len(layout.viewports) > 1
+        first = (layout.active, layout.pictures)
+        missing = [one for one in layout.viewports if one not in self._every]
+        missing.sort(key=lambda one: one not in first)
+        for viewport in missing[:AT_ONCE]:
+            self._new_frame(viewport)
+        if missing[AT_ONCE:]:
+            self._soon.start()
+        for viewport in self._every:
+            self._show_state(viewport)
         for viewport, frame in self._every.items():
-            frame.canvas.alone = len(layout.screen_of(viewport).viewports) == 1
-            # Of several, each needs less around what is in view: they are small.
-            frame.canvas.sharing = 2 * len(layout.viewports) if several else 1
-            if viewport not in shown:
-                frame.hide()
-                frame.canvas.scroller.pause()
-            frame.placeholder.refresh()
-            frame.bar.appear(False)
-        pictures = layout.pictures
-        for viewport, frame in self._every.items():
-            if viewport is not pictures:
+            if viewport is not layout.pictures:
                 frame.hold(None)
-        if pictures is not None:
-            self._every[pictures].hold(self.panes)
+        if layout.pictures is not None:
+            self.frame_of(layout.pictures).hold(self.panes)
         for area in self._areas:
             area.place()
         self._activated()
+
+    def _show_state(self, viewport: Viewport) -> None:
+        """Tell a frame how many others there are, and stop what is not seen."""
+        layout, frame = self._layout, self._every[viewport]
+        several = len(layout.viewports) > 1
+        frame.canvas.alone = len(layout.screen_of(viewport).viewports) == 1
+        # Of several, each needs less around what is in view: they are small.
+        frame.canvas.sharing = 2 * len(layout.viewports) if several else 1
+        if viewport not in layout.visible:
+            frame.hide()
+            frame.canvas.scroller.pause()
+        frame.placeholder.refresh()
+        frame.bar.appear(False)
+
+    def _make_next(self) -> None:
+        """Make one more frame, in a turn of the event loop of its own."""
+        missing = [one for one in self._layout.viewports if one not in self._every]
+        for viewport in missing[:1]:
+            self._add(viewport)
+        if missing[1:]:
+            self._soon.start()
+
+    def _add(self, viewport: Viewport) -> None:
+        """Make the frame of a viewport that may show an image already, which nobody loads."""
+        self._new_frame(viewport)
+        self._show_state(viewport)
+        for area in self._areas:
+            area.place()
+        if viewport.instance is not None:
+            viewport.show(viewport.instance, viewport.frame_index, keep_display=True)
 
     def _show_pictures(self) -> None:
         """Open a viewport for the pictures that tools made, or close it if there are none."""

@@ -90,6 +90,7 @@ class ViewportFrame(QWidget):
         self.viewport = viewport
         self._layout = workspace.layout
         self.canvas = Canvas(workspace, services.background, viewport, services.rendering)
+        self.canvas.alone = len(workspace.layout.screen_of(viewport).viewports) == 1
         SeriesWindow(self.canvas, workspace, services.loader)
         self.window_hint = WindowHint(self.canvas, workspace, services.background, services.misfits)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
@@ -102,7 +103,7 @@ class ViewportFrame(QWidget):
         self.layer_loading = LayerLoading(
             workspace, self.canvas, services.decoder, services.background, services.tell
         )
-        self.documents.report.over_images.connect(self.layer_loading.open_object)
+        self.documents.over_images.connect(self.layer_loading.open_object)
         self._column = column(self.documents, spacing=0, parent=self)
         self._held: QWidget | None = None
         # Drops on the image are drops on the viewport.

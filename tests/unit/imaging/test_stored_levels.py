@@ -130,7 +130,18 @@ def test_a_constant_image_and_one_of_a_single_row_have_levels():
     levels = StoredLevels(frame_of(np.full((600, 600), 7, np.int16)))
     assert (greys(levels, 1, window) == 128).all()
     row = StoredLevels(frame_of(np.arange(600, dtype=np.uint16)[None]))
-    assert len(row.levels) == 1
+    assert len(row.shapes) == 1
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (0, 1, 2), (1, 2)])
+def test_copies_that_are_not_all_kept_have_the_same_values(order: tuple[int, ...]):
+    stored = np.random.default_rng(1).integers(-900, 3000, (1030, 1101), dtype=np.int16)
+    kept, sparing = StoredLevels(frame_of(stored)), StoredLevels(frame_of(stored), sparing=True)
+    for level in order:
+        np.testing.assert_array_equal(kept.level(level), sparing.level(level))
+    smallest = StoredLevels(frame_of(stored), sparing=True)
+    smallest.level(2)
+    assert set(smallest._levels) == {0, 2}
 
 
 def test_levels_end_at_the_smallest_copy_worth_having():
