@@ -12,8 +12,10 @@ import logging
 import os
 import stat
 import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, cast, get_args
+from typing import Annotated, Any, BinaryIO, Generic, Literal, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +41,8 @@ text. "auto" chooses by the kind of endpoint."""
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
 AZURE_API_VERSION = "2024-10-21"
+
+LARGEST = 2**22  # bytes of a file that the user's settings are read from
 
 Language = Literal["system", "en", "de"]
 """The language of the window; "system" for the computer's."""
@@ -266,6 +270,7 @@ class PolicySettings(_Part):
         return result
 
 
+Scheme = Literal["system", "dark", "light"]
 _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
 
 
@@ -277,6 +282,7 @@ class Settings(_Part):
         language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
+        theme: The colours of the windows; "system" for those of the desktop.
     """
 
     version: int = 2
@@ -286,6 +292,7 @@ class Settings(_Part):
     policy: PolicySettings = PolicySettings()
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
+    theme: Scheme = "dark"
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
@@ -304,25 +311,148 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
     messages: list[str] = [] if notices is None else notices
     try:
         # Some editors put a byte order mark at the beginning.
-        data: Any = json.loads(read_regular(path).decode("utf-8-sig"))
+        data: Any = json.loads(read_regular(path, LARGEST).decode("utf-8-sig"))
         settings = Settings.model_validate(data, context=messages)
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError, RecursionError) as error:
         _log.warning("settings unreadable (%s): reset to defaults", type(error).__name__)
-        messages.append("The settings could not be read: the defaults are used.")
-        try:
-            path.replace(path.with_name(path.name + ".broken"))
-            messages.append(f"The old file is kept as {path.name}.broken.")
-        except OSError:
-            _log.warning("the unreadable settings file could not be moved aside")
+        messages.append(set_aside(path, "The settings"))
         return Settings()
     return settings.model_copy(update={"version": 2})
 
 
-def save(settings: Settings, path: Path) -> None:
-    """Write the settings; a crash leaves either the old or the new file."""
-    write_atomic(path, settings.model_dump_json(indent=2).encode("utf-8"))
+def save(settings: Settings, path: Path, before: Settings | None = None) -> None:
+    """Write the settings; a crash leaves either the old or the new file.
+
+    With `before`, the settings that this program had, only what differs from these is changed in
+    the file: another program that runs at the same time may have changed the rest.
+    """
+    with locked(path):
+        data: Any = settings.model_dump(mode="json")
+        if before is not None:
+            try:
+                known = json.loads(read_regular(path, LARGEST).decode("utf-8-sig"))
+                data = _merged(before.model_dump(mode="json"), data, known)
+                Settings.model_validate(data)
+            except (OSError, ValueError, RecursionError):
+                data = settings.model_dump(mode="json")  # there is nothing to keep
+        write_atomic(path, json.dumps(data, indent=2).encode("utf-8"))
+
+
+def _merged(before: Any, mine: Any, theirs: Any) -> Any:
+    """Return `theirs` with what differs between `before` and `mine` taken from `mine`."""
+    if mine == before:
+        return theirs
+    if not (isinstance(before, dict) and isinstance(mine, dict) and isinstance(theirs, dict)):
+        return mine
+    old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", mine)
+    result = dict(cast("dict[str, Any]", theirs))
+    for key in old.keys() | new.keys():
+        if key not in new:
+            result.pop(key, None)
+        elif key not in result or key not in old:
+            result[key] = new[key]
+        else:
+            result[key] = _merged(old[key], new[key], result[key])
+    return result
+
+
+def set_aside(path: Path, what: str) -> str:
+    """Rename a file that cannot be used, and return a notice for the user about `what` was in it.
+
+    Whatever is in the file's place is renamed: a folder, a pipe or a link as well.
+    """
+    ending = "could not be read: the defaults are used"
+    for number in range(1, 10):
+        aside = path.with_name(f"{path.name}.broken{'' if number == 1 else number}")
+        try:
+            path.replace(aside)
+        except OSError:
+            continue  # what is there already cannot be replaced, such as a folder
+        return f"{what} {ending}. The old file is kept as {aside.name}."
+    _log.warning("%s could not be moved aside", path.name)
+    return f"{what} {ending}. The file {path.name} could not be moved aside."
+
+
+_LOCK_S = 2.0
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Keep other programs from changing a file; where a lock cannot be had, go on without."""
+    from filelock import FileLock
+
+    lock = FileLock(path.with_suffix(".lock"), timeout=_LOCK_S)
+    try:
+        lock.acquire()
+    except OSError as error:
+        _log.warning("%s is changed without a lock: %s", path.name, type(error).__name__)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+Content = TypeVar("Content")
+
+
+class UserFile(Generic[Content]):
+    """A small JSON file of the user's, which several programs may change at the same time.
+
+    Args:
+        path: The file; None to keep the content in memory only.
+        what: What is in it, to begin a sentence: "Your keyboard shortcuts".
+        empty: The content if there is no file.
+        parse: Returns the content from what the JSON says; raises ValueError, KeyError, TypeError
+            or AttributeError if that is not what it should be.
+        dump: Returns what JSON is to say of the content.
+
+    Attributes:
+        problem: A sentence for the user after a broken file was set aside; else "".
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        what: str,
+        empty: Content,
+        parse: Callable[[Any], Content],
+        dump: Callable[[Content], Any],
+    ) -> None:
+        self.path = path
+        self.problem = ""
+        self._what = what
+        self._empty = self._memory = empty
+        self._parse = parse
+        self._dump = dump
+
+    def read(self) -> Content:
+        """Return the content; a file that cannot be used is set aside and counts as missing."""
+        if self.path is None:
+            return self._memory
+        try:
+            return self._parse(json.loads(read_regular(self.path, LARGEST).decode("utf-8-sig")))
+        except FileNotFoundError:
+            return self._empty
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            _log.warning("%s is unreadable: %s", self.path.name, type(error).__name__)
+            self.problem = set_aside(self.path, self._what)
+            return self._empty
+
+    def change(self, change: Callable[[Content], Content]) -> Content:
+        """Replace the content by what `change` returns for the present one, and return that.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        if self.path is None:
+            self._memory = change(self._memory)
+            return self._memory
+        with locked(self.path):
+            content = change(self.read())
+            write_atomic(self.path, json.dumps(self._dump(content), indent=1).encode("utf-8"))
+        return content
 
 
 def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
@@ -340,10 +470,17 @@ def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
     return os.fdopen(handle, "ab" if append else "rb")
 
 
-def read_regular(path: Path) -> bytes:
-    """Return a file's content; raise OSError if it cannot be read or is a pipe."""
+def read_regular(path: Path, most: int = -1) -> bytes:
+    """Return a file's content.
+
+    Raises:
+        OSError: It cannot be read, is a pipe, or has more than `most` bytes, if that is not -1.
+    """
     with open_regular(path) as stream:
-        return stream.read()
+        data = stream.read(most if most < 0 else most + 1)
+    if 0 <= most < len(data):
+        raise OSError(errno.EFBIG, "it is too large", str(path))
+    return data
 
 
 def write_atomic(path: Path, data: bytes) -> None:

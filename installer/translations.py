@@ -343,8 +343,8 @@ def _table_texts(value: object) -> Iterator[str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a constant is likely a text for people: it has two letters in a row."""
-    return re.search(r"[^\W\d_]{2}", text) is not None
+    """Whether a constant is likely a text for people: two letters in a row outside of {names}."""
+    return re.search(r"[^\W\d_]{2}", re.sub(r"\{[^}]*\}", "", text)) is not None
 
 
 def unwrapped(path: Path) -> list[tuple[int, str]]:

@@ -83,6 +83,13 @@ def use_offscreen() -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
+def show_theme(scheme: str) -> None:
+    """Show every window in a theme: "system", "dark" or "light"."""
+    application = QCoreApplication.instance()
+    if isinstance(application, QApplication):
+        theme.show(application, scheme)
+
+
 def create_application(argv: Sequence[str] = (), language: str = "en") -> QApplication:
     """Return the process's Qt application with the theme applied; the first call creates it.
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import __version__
@@ -19,6 +23,8 @@ Rows = tuple[tuple[str, str], ...]
 GESTURES: tuple[tuple[str, Rows], ...] = tuple(
     (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()
 )
+_NAME = re.compile(r"\{([\w.+-]+)\}")  # of a command, in place of its key
+_SHORTENED = 3  # keys with the same modifiers
 _HELP_WIDTH = 1000  # px: each gesture on one line
 _HELP_HEIGHT = 640  # px, as the smallest screens have; what is more is scrolled
 
@@ -63,10 +69,40 @@ def about(parent: QWidget) -> QDialog:
     return dialog
 
 
-def shortcuts(parent: QWidget) -> QDialog:
+def gestures(key_of: Callable[[str], str]) -> tuple[tuple[str, Rows], ...]:
+    """Return the blocks of the list, with the keys that commands have now.
+
+    Args:
+        key_of: Returns the key of the command with a name, "" for none, or raises KeyError.
+    """
+
+    def key(found: re.Match[str]) -> str:
+        try:
+            text = QKeySequence(key_of(found[1])).toString(QKeySequence.SequenceFormat.NativeText)
+        except KeyError:
+            return ""  # a window without the assistant lacks its commands
+        return text or tr("no key")
+
+    return tuple(
+        (title, tuple((_shortened(_NAME.sub(key, tr(keys))), what) for keys, what in rows))
+        for title, rows in GESTURES
+    )
+
+
+def _shortened(keys: str) -> str:
+    """Return "Ctrl+1, 2, 3" for "Ctrl+1, Ctrl+2, Ctrl+3"."""
+    parts = keys.split(", ")
+    held = {part.rpartition("+")[0] for part in parts}
+    if len(parts) < _SHORTENED or len(held) > 1 or "" in held:
+        return keys
+    return ", ".join([parts[0], *(part.rpartition("+")[2] for part in parts[1:])])
+
+
+def shortcuts(parent: QWidget, key_of: Callable[[str], str]) -> QDialog:
     """Return the dialog that lists the keys and mouse gestures."""
     left, middle, right = (
-        column(label(tr(title), "title"), _grid(rows), spacing=SPACE.m) for title, rows in GESTURES
+        column(label(tr(title), "title"), _grid(rows), spacing=SPACE.m)
+        for title, rows in gestures(key_of)
     )
     inside = QWidget()
     beside = row(
@@ -108,7 +144,7 @@ def _grid(rows: Rows) -> QGridLayout:
     grid.setColumnStretch(1, 1)
     beginning = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
     for number, (keys, what) in enumerate(rows):
-        grid.addWidget(label(tr(keys), "key"), number, 0, beginning)
+        grid.addWidget(label(keys, "key"), number, 0, beginning)
         grid.addWidget(label(tr(what), "muted", wrap=True), number, 1)
     return grid
 

@@ -19,7 +19,7 @@ from app.imaging.pixels.windows import (
 )
 from app.imaging.types import Frame, VoiFunction, Window
 from app.views.layouts import column, row
-from app.views.theme import SPACE, THEME, TYPE, color, ui_font
+from app.views.theme import SPACE, THEME, TYPE, changes, color, ui_font
 from app.views.translation import tr, translatable
 from app.views.widgets import label, number_field
 
@@ -61,21 +61,13 @@ class HistogramPanel(QDialog):
         self.plot.setAccessibleName(tr("Histogram"))
         for name in ("left", "bottom"):
             axis = self.plot.getAxis(name)
-            axis.setPen(THEME.border)
-            axis.setTextPen(THEME.text_muted)
             axis.setStyle(tickFont=ui_font(TYPE.caption))
         self.plot.getAxis("left").setLabel(tr("Pixels (log scale)"))
         self.plot.getAxis("left").setStyle(showValues=False)
-        self._curve = self.plot.plot(
-            pen=pg.mkPen(THEME.text_muted), brush=color(THEME.text_muted, 0.45), fillLevel=0
-        )
-        self.limits = pg.LinearRegionItem(
-            brush=color(THEME.accent, 0.15),
-            hoverBrush=color(THEME.accent, 0.25),
-            pen=pg.mkPen(THEME.accent, width=2),
-            hoverPen=pg.mkPen(THEME.accent_hover, width=3),
-            swapMode="block",
-        )
+        self._curve = self.plot.plot(fillLevel=0)
+        self.limits = pg.LinearRegionItem(swapMode="block")
+        self._tint()
+        changes().changed.connect(self._tint)
         self.limits.sigRegionChanged.connect(self._dragged)
         self._item: Any = self.plot.getPlotItem()
         self._item.addItem(self.limits, ignoreBounds=True)
@@ -89,6 +81,21 @@ class HistogramPanel(QDialog):
         window.viewports.picture_changed.connect(self.refresh)
         window.workspace.display_changed.connect(self.refresh)
         window.closing.connect(self.close)
+
+    def _tint(self) -> None:
+        """Draw in the colours of the shown theme."""
+        self.plot.setBackground(THEME.panel)
+        for name in ("left", "bottom"):
+            axis = self.plot.getAxis(name)
+            axis.setPen(THEME.border)
+            axis.setTextPen(THEME.text_muted)
+        self._curve.setPen(pg.mkPen(THEME.text_muted))
+        self._curve.setBrush(color(THEME.text_muted, 0.45))
+        self.limits.setBrush(color(THEME.accent, 0.15))
+        self.limits.setHoverBrush(color(THEME.accent, 0.25))
+        for line in self.limits.lines:
+            line.setPen(pg.mkPen(THEME.accent, width=2))
+            line.setHoverPen(pg.mkPen(THEME.accent_hover, width=3))
 
     def _field(self, name: str) -> QDoubleSpinBox:
         field = number_field(name)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from app import paths
-from app.views.theme import SPACE, THEME
+from app.views.theme import THEME, current
 
 MARK = "sightline"
 
@@ -35,16 +35,17 @@ def _renderer(name: str, tint: str) -> QSvgRenderer:
 class _SvgEngine(QIconEngine):
     """Draws one icon at any size and density."""
 
-    def __init__(self, name: str, tint: str, on_tint: str) -> None:
+    def __init__(self, name: str, tint: str, on_tint: str, off_tint: str) -> None:
         super().__init__()
         self._name = name
         self._tint = tint
         self._on_tint = on_tint
+        self._off_tint = off_tint
 
     def _color(self, mode: QIcon.Mode, state: QIcon.State) -> str:
         if mode == QIcon.Mode.Disabled:
-            return THEME.border
-        return self._on_tint if state == QIcon.State.On else self._tint
+            return current(self._off_tint)
+        return current(self._on_tint if state == QIcon.State.On else self._tint)
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         _renderer(self._name, self._color(mode, state)).render(painter, QRectF(rect))
@@ -66,26 +67,26 @@ class _SvgEngine(QIconEngine):
         return result
 
     def clone(self) -> QIconEngine:
-        return _SvgEngine(self._name, self._tint, self._on_tint)
+        return _SvgEngine(self._name, self._tint, self._on_tint, self._off_tint)
 
 
-def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
-    """Return the icon `name` of resources/icons; its colour is `on_tint` in a checked button.
+def icon(
+    name: str,
+    tint: str = THEME.text_muted,
+    on_tint: str = THEME.accent,
+    off_tint: str = THEME.border,
+) -> QIcon:
+    """Return the icon `name` of resources/icons, in the colours of whichever theme is shown.
+
+    Its colour is `on_tint` in a checked button and `off_tint` in a disabled one.
 
     Raises:
         FileNotFoundError: There is no such icon.
     """
     _source(name)
-    return QIcon(_SvgEngine(name, tint, on_tint))
+    return QIcon(_SvgEngine(name, tint, on_tint, off_tint))
 
 
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
     """Draw an icon into `rect` in the colour `tint`, sharp at any pixel density."""
-    _renderer(name, tint).render(painter, QRectF(rect))
-
-
-def pixmap(
-    name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
-) -> QPixmap:
-    """Return an icon as a pixmap of `size` logical px, with `ratio` physical px per logical px."""
-    return icon(name, tint).pixmap(QSize(size, size), ratio)
+    _renderer(name, current(tint)).render(painter, QRectF(rect))

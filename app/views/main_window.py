@@ -44,8 +44,9 @@ from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
+from app.settings import read_regular, set_aside
 from app.views import help_dialogs
-from app.views.application import freeze_startup_objects
+from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -64,6 +65,8 @@ from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
+from app.views.preset_dialog import PresetDialog
+from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
 from app.views.translation import LanguageSetting, tr, tr_n, translatable
 from app.views.viewports.linking import ViewportLinks
@@ -74,8 +77,9 @@ from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import PanelTitle, confirm, label, plain_tip
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
-from app.workspace.recent import RecentOpenings, opening_text
+from app.workspace.recent import RecentOpenings, Session, opening_text
 from app.workspace.studies import StudyUids, key_of
+from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
@@ -93,6 +97,7 @@ class MainWindow(QMainWindow):
     """
 
     closing = Signal()
+    theme_chosen = Signal(str)  # "system", "dark" or "light", to be kept in the settings
 
     def __init__(
         self,
@@ -119,6 +124,8 @@ class MainWindow(QMainWindow):
         self.language = language
         self._closed = self._may_quit = False
         self._hidden_panels: list[QDockWidget] = []
+        self._opened_paths: list[Path] = []
+        self._restored: Session | None = None  # whose files are being opened
         self.second: SecondWindow | None = None
         self._second_geometry = QByteArray()
         self.background = Background(parent=self)
@@ -137,6 +144,9 @@ class MainWindow(QMainWindow):
             self.setGeometry(frame)
         in_memory = offscreen and layout_file is None
         self.recent = RecentOpenings(None if in_memory else paths.config_dir() / "recent.json")
+        presets = None if in_memory else paths.config_dir() / "presets.json"
+        workspace.window_presets = WindowPresets(presets)
+        self.shortcuts_file = None if in_memory else paths.config_dir() / "shortcuts.json"
         self.display_settings = DisplaySettings(
             None if in_memory else paths.config_dir() / "display.json"
         )
@@ -161,20 +171,37 @@ class MainWindow(QMainWindow):
             lambda: self.opening.untouched,
         )
         self.opening.studies_opened.connect(self._keep_recent)
-        self.opening.opened.connect(lambda _result: self.hanging.study_opened())
+        self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
         self.actions_ = MainActions(self)
+        self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
         FileDrops(self, self._center, self.open_paths, self.lay_dropped)
+        self._tell_set_aside()
         workspace.layout.changed.connect(self._follow_second)
         if self._layout_file is not None:
-            restore_layout(self, self._layout_file)
+            restore_layout(self, self._layout_file, self._tell_broken)
             self.docks["Layers"].hide()  # whatever the last image had
             self._second_geometry = saved_bytes(self._layout_file, "second")
+
+    def _tell_broken(self, problem: str) -> None:
+        title = tr("A file of your settings could not be used")
+        self.notices.show_notice("warning", title, problem)
+
+    def _tell_set_aside(self) -> None:
+        """Tell which of the user's files could not be used."""
+        problems = (
+            self.recent.problem,
+            self.actions_.shortcuts_.problem,
+            self.workspace.window_presets.problem,
+            self.display_settings.problem,
+        )
+        if text := " ".join(filter(None, problems)):
+            self._tell_broken(text)
 
     # Parts
 
@@ -195,10 +222,7 @@ class MainWindow(QMainWindow):
                 lambda error: self.notices.show_error(error),
                 Background(1, self),
                 tuple(buttons),
-                tuple(
-                    (opening_text(one), partial(self.open_paths, one))
-                    for one in self.recent.all()[:_RECENT_SHOWN]
-                ),
+                self._start_offers(),
                 self.display_settings,
             )
         )
@@ -208,6 +232,14 @@ class MainWindow(QMainWindow):
         column(self.viewports, parent=center)
         self.setCentralWidget(center)
         self.notices = Notices(center)
+
+    def _start_offers(self) -> tuple[Action, ...]:
+        """Return what the start page offers to open again."""
+        offers: list[Action] = []
+        if self.recent.session is not None:
+            offers.append((tr("The last session"), self.open_session))
+        recent = self.recent.all()[:_RECENT_SHOWN]
+        return (*offers, *((opening_text(one), partial(self.open_paths, one)) for one in recent))
 
     @property
     def canvas(self) -> Canvas:
@@ -236,6 +268,7 @@ class MainWindow(QMainWindow):
 
     def _take_frame(self, frame: ViewportFrame) -> None:
         """Show the progress and failures of a viewport's plane switch in the window."""
+        frame.canvas.leave_keys_to_menus()
         self.statusBar().addWidget(frame.planes.progress)
         frame.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -282,7 +315,36 @@ class MainWindow(QMainWindow):
         """Start to open files and folders; problems are shown in the window."""
         self.opening.open_paths([Path(file) for file in files])
 
+    def open_session(self) -> None:
+        """Open what was open when the program was closed last, in the same layout."""
+        session = self.recent.session
+        if session is None:
+            self.notices.show_notice("info", tr("No session is kept on this computer"))
+            return
+        self._restored = session
+        self.open_paths(session.paths)
+
+    def _place_opened(self) -> None:
+        """Show what was opened as it was in the session, or as a hanging protocol says."""
+        session, self._restored = self._restored, None
+        if session is None or not self.workspace.restore(session):
+            self.hanging.study_opened()
+
+    def _session(self) -> Session:
+        """Return what is open now; of the paths, those of which something is open."""
+        files = [str(file) for file in self.workspace.opened_files()]
+        paths = tuple(
+            path
+            for path in dict.fromkeys(self._opened_paths)
+            if any(file.startswith(str(path)) for file in files)
+        )
+        screen = self.workspace.layout.main
+        slots = tuple((one.x, one.y, one.width, one.height) for one in screen.slots)
+        shown = (one.acquired for one in screen.viewports)
+        return Session(paths, slots, tuple(one.sop_instance_uid if one else "" for one in shown))
+
     def _keep_recent(self, files: Sequence[Path]) -> None:
+        self._opened_paths += [file.absolute() for file in files]
         self.background.submit(partial(self.recent.add, files), lambda _none: None)
 
     def choose_files(self) -> None:
@@ -329,7 +391,22 @@ class MainWindow(QMainWindow):
 
     def show_shortcuts(self) -> None:
         """Open the list of keys and mouse gestures."""
-        help_dialogs.shortcuts(self).open()
+        help_dialogs.shortcuts(self, self.actions_.shortcuts_.key_of).open()
+
+    def edit_presets(self) -> None:
+        """Open the dialog with the window presets for images like the shown one."""
+        shown = self.workspace.acquired
+        modality = shown.get("Modality").strip().upper() if shown is not None else ""
+        if modality:
+            window = self.canvas.shown_window
+            PresetDialog(self.workspace.window_presets, modality, window, self).open()
+
+    def edit_shortcuts(self) -> None:
+        """Open the dialog in which the keys of commands are changed."""
+        shortcuts = self.actions_.shortcuts_
+        names = {action: name for name, action in shortcuts.actions.items()}
+        titles = {names[one]: text for text, one in commands_of(self) if one in names}
+        ShortcutsDialog(shortcuts, titles, self).open()
 
     def find_command(self) -> None:
         """Open the searchable list of all commands."""
@@ -397,6 +474,11 @@ class MainWindow(QMainWindow):
         for dock in shown or self._hidden_panels:
             dock.setVisible(not shown)
         self._hidden_panels = shown
+
+    def choose_theme(self, scheme: str) -> None:
+        """Show every window in a theme, "system", "dark" or "light", from now on."""
+        show_theme(scheme)
+        self.theme_chosen.emit(scheme)
 
     def show_about(self) -> None:
         """Open the about dialog."""
@@ -539,6 +621,8 @@ class MainWindow(QMainWindow):
         if not self._closed:
             if self._layout_file is not None:
                 save_layout(self, self._layout_file, self._second_values())
+            if self.recent.kept:
+                self.recent.keep_session(self._session())
             self.shut_down()
         super().closeEvent(event)
 
@@ -676,6 +760,7 @@ class ModelHostButton(QPushButton):
 
 
 LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
+_LARGEST_LAYOUT = 2**20  # bytes of its file
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW_WINDOW = 1200  # px of the window
@@ -811,7 +896,10 @@ def save_layout(
 
     `others` are further values by name, which `saved_bytes` returns.
     """
+    if path.exists() and not path.is_file():
+        return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
+    settings.setValue("window/version", LAYOUT_VERSION)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
     for name, value in others.items():
@@ -819,13 +907,33 @@ def save_layout(
     settings.sync()
 
 
-def restore_layout(window: QMainWindow, path: Path) -> bool:
-    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated."""
+def restore_layout(
+    window: QMainWindow, path: Path, tell: Callable[[str], object] = lambda _problem: None
+) -> bool:
+    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated.
+
+    A file that is damaged is set aside, and `tell` is called with a sentence for the user.
+    """
+    try:
+        read_regular(path, _LARGEST_LAYOUT).decode("utf-8")
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        tell(set_aside(path, "The layout of the window"))
+        return False
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    version = str(settings.value("window/version", LAYOUT_VERSION))
     geometry, state = (saved_bytes(path, name) for name in ("geometry", "state"))
-    return window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION)
+    if window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION):
+        return True
+    if version == str(LAYOUT_VERSION):
+        tell(set_aside(path, "The layout of the window"))
+    return False
 
 
 def saved_bytes(path: Path, name: str) -> QByteArray:
     """Return a value that `save_layout` wrote; empty if it is missing or damaged."""
+    if not path.is_file():
+        return QByteArray()
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     return QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())

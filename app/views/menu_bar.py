@@ -13,17 +13,18 @@ from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolBu
 
 from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Plane, Window
-from app.views import icons, wording
+from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend
 from app.views.canvas.annotation_layer import AnnotationLayer
-from app.views.canvas.canvas import Canvas
+from app.views.canvas.canvas import BRUSH_KEYS, Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
 from app.views.screen_calibration import TrueSize
+from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
-from app.views.translation import LANGUAGES, SYSTEM, tr
+from app.views.translation import LANGUAGES, SYSTEM, tr, translatable
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
 from app.views.widgets import plain_tip
 from app.workspace import drawing
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
+SCHEMES = {
+    "system": translatable("System"),
+    "dark": translatable("Dark"),
+    "light": translatable("Light"),
+}
 _TEXT_BESIDE_ICON = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 NATIVE = QKeySequence.SequenceFormat.NativeText
 _ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
@@ -59,19 +65,25 @@ class MainActions:
         self._make_display_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
-        self.presets = PresetMenu(window)
+        self.edit_presets = self._action(tr("Edit presets…"), window.edit_presets)
+        self.presets = PresetMenu(window, self.edit_presets)
         self.colormaps = ColormapMenu(window, self._action)
         self.plane_menu = PlaneMenu(window, self._action)
         self.heat = HeatmapMenu(window, self._action)
         layout = window.workspace.layout
-        self.recent_menu = RecentMenu(window)
+        self.last_session = self._action(tr("Open the last session"), window.open_session)
+        self.recent_menu = RecentMenu(window, self.last_session)
+        self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
         )
         self.language_menu = LanguageMenu(window, self._action)
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self.layout_menu.addMenu(self.link_menu)
+        self.shortcuts_ = Shortcuts(window.shortcuts_file, window)
+        docks = ((f"dock.{name}", one.toggleViewAction()) for name, one in window.docks.items())
         self._fill_menu_bar()
+        self.shortcuts_.take((*names_of(self), *docks))
         self.toolbar = self._make_toolbar()
         self._connect()
         self.refresh()
@@ -136,6 +148,7 @@ class MainActions:
         self.quit = add(tr("Quit"), window.close, "Ctrl+Q")
         self.models = add(tr("Models…"), window.open_models, icon="cpu")
         self.shortcuts = add(tr("Keyboard and mouse"), window.show_shortcuts, "F1", "keyboard")
+        self.edit_keys = add(tr("Change shortcuts…"), window.edit_shortcuts)
         self.audit = add(tr("Audit log…"), window.open_audit, icon="shield-check")
         self.about = add(tr("About Sightline"), window.show_about, icon="info")
 
@@ -276,7 +289,7 @@ class MainActions:
             tr("&View"): (
                 *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
-                *(None, self.layout_menu, *language),
+                *(None, self.layout_menu, self.theme_menu, *language),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
             ),
             tr("&Image"): (
@@ -294,7 +307,7 @@ class MainActions:
                 *(self.brush, self.delete_finding, self.delete_findings),
             ),
             tr("&Tools"): (*marks, self.segment, None, self.models),
-            tr("&Help"): (self.shortcuts, self.audit, self.about),
+            tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
         }
         for name, entries in menus.items():
             _fill(self._window.menuBar().addMenu(name), entries)
@@ -322,6 +335,7 @@ class MainActions:
         bar = Toolbar(self._window)
         opening = bar.add_text_button(tr("Open"), "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
+        self.open_files.changed.connect(lambda: opening.setToolTip(self.open_files.toolTip()))
         bar.addSeparator()
         tip = plain_tip(tr("Window presets; drag on the image to adjust the window by hand"))
         self.window_button = bar.add_text_button(tr("Window"), "sun-medium", tip)
@@ -366,8 +380,7 @@ class MainActions:
             action.setChecked(canvas.drawing_tool.tool == tool)
         # With the brush in hand these keys are the canvas's, for its size.
         brushing = canvas.drawing_tool.tool == drawing.BRUSH
-        self.turn_left.setShortcut("" if brushing else "[")
-        self.turn_right.setShortcut("" if brushing else "]")
+        self.shortcuts_.suspend(BRUSH_KEYS if brushing else ())
         self.invert.setChecked(workspace.viewport.display.invert)
         self.magnify.setChecked(canvas.magnifier.on)
         self.colormaps.menuAction().setEnabled(canvas.colourable)
@@ -420,14 +433,18 @@ def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
 class RecentMenu(QMenu):
     """The menu of the files and folders that were opened last."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, last_session: QAction) -> None:
         super().__init__(tr("Open recent"), window)
         self._window = window
+        self._last_session = last_session
         self.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:
         self.clear()
         openings = self._window.recent.all()
+        self._last_session.setEnabled(self._window.recent.session is not None)
+        self.addAction(self._last_session)
+        self.addSeparator()
         for number, opening in enumerate(openings, 1):
             name = wording.one_line(opening_text(opening)).replace("&", "&&")
             text = f"&{number}  {name}" if number < 10 else name
@@ -445,6 +462,26 @@ class RecentMenu(QMenu):
             plain_tip(tr("Paths may name patients. Switched off, they are forgotten."))
         )
         remember.toggled.connect(recent.keep)
+
+
+class ThemeMenu(QMenu):
+    """The menu of the windows' colours."""
+
+    def __init__(self, window: MainWindow, make_action: Callable[..., QAction]) -> None:
+        super().__init__(tr("Theme"), window)
+        self.choices: dict[str, QAction] = {}
+        for scheme, text in SCHEMES.items():
+            choose = partial(window.choose_theme, scheme)
+            action = make_action(tr(text), choose, checkable=True)
+            action.triggered.connect(lambda _checked=False: self._check())
+            self.choices[scheme] = action
+            self.addAction(action)
+        self.aboutToShow.connect(self._check)
+        self._check()
+
+    def _check(self) -> None:
+        for scheme, action in self.choices.items():
+            action.setChecked(scheme == theme.changes().scheme)
 
 
 class LanguageMenu(QMenu):
@@ -469,17 +506,17 @@ class LanguageMenu(QMenu):
 class PresetMenu(QMenu):
     """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, edit: QAction) -> None:
         super().__init__(tr("Window presets"), window)
         self._window = window
+        self._edit = edit
         self.aboutToShow.connect(self._fill)
 
     def _fill(self) -> None:
         self.clear()
         canvas = self._window.canvas
-        picture = canvas.picture
         shown, found = canvas.shown_window, False
-        for number, window in enumerate(picture.presets if picture else (), 1):
+        for number, window in enumerate(canvas.presets(), 1):
             name = wording.one_line(window.explanation)
             name = tr("Automatic") if name == AUTO else tr(name)
             text = f"{name}\t{_window_values(window)}".replace("&", "&&")
@@ -493,6 +530,8 @@ class PresetMenu(QMenu):
             )
         if self.isEmpty():
             self.addAction(tr("Window presets do not apply to this image")).setEnabled(False)
+        self.addSeparator()
+        self.addAction(self._edit)
 
 
 class ColormapMenu(QMenu):

@@ -238,7 +238,9 @@ class Placeholder(QWidget):
         self._mark = IconLabel("sightline", 72)
         if self._canvas.height() < LOW:
             self._mark.hide()
-        return _begin_page(self._mark, actions, recent)
+        page = _begin_page(self._mark, actions, recent)
+        page.setProperty("surface", "start")
+        return page
 
     def _wanted_page(self) -> int:
         if self._canvas.model.instance is None:
@@ -259,6 +261,8 @@ class Placeholder(QWidget):
 
 def _page(*parts: QWidget) -> QWidget:
     page = QWidget()
+    page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    page.setProperty("surface", "canvas")
     center_page(page, parts, 460)
     return page
 

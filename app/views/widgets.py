@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QRect,
     QSize,
     Qt,
 )
@@ -221,7 +222,10 @@ class IconLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        icons.draw(painter, self._name, self.rect(), self._tint)
+        side = min(self.width(), self.height())
+        place = QRect(0, 0, side, side)
+        place.moveCenter(self.rect().center())
+        icons.draw(painter, self._name, place, self._tint)
         painter.end()
 
 

@@ -85,13 +85,14 @@ class Program:
 
     def change_settings(self, changed: Settings) -> bool:
         """Replace the current settings, and return whether the new ones could be saved."""
-        self.note("settings_changed", **settings_facts(self.settings, changed))
+        before = self.settings
+        self.note("settings_changed", **settings_facts(before, changed))
         self.settings = changed
         self._configure_secrets(changed)
         if "host" in self.__dict__:
             self.host.end_when_idle(changed.idle_minutes * 60 or None)
         try:
-            settings.save(changed, self.settings_path)
+            settings.save(changed, self.settings_path, before)
         except OSError as error:
             _log.warning("the settings could not be saved (%s)", type(error).__name__)
             return False

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,6 +139,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     chat.exporter.audit = program.audit
     chat.exporter.opened = workspace.opened_files
     CopyRecorder(program.note, window)
+    _follow_theme(program, window)
     active_model.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)
@@ -158,6 +160,25 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     return window
 
 
+def _follow_theme(program: Program, window: MainWindow) -> None:
+    """Show the theme of the settings, and keep there what is chosen in the window."""
+    from app.views.application import show_theme
+
+    def keep(scheme: str) -> None:
+        changed = program.settings.model_copy(update={"theme": scheme})
+        window.background.submit(
+            partial(program.change_settings, changed),
+            lambda saved: None if saved else _tell_unsaved(window),
+        )
+
+    show_theme(program.settings.theme)
+    window.theme_chosen.connect(keep)
+
+
+def _tell_unsaved(window: MainWindow) -> None:
+    window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
+
+
 class _ActiveModel:
     """The language model that answers, and the settings dialogue that changes it."""
 
@@ -174,6 +195,7 @@ class _ActiveModel:
 
     def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
         """Open the settings from the chat and the privacy mark; end models that are unused."""
+        from app.views.application import show_theme
         from app.views.audit.audit_window import show_audit
         from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 
@@ -182,7 +204,8 @@ class _ActiveModel:
         def use(applied: tuple[LanguageModel, bool]) -> None:
             model, saved = applied
             if not saved:
-                window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
+                _tell_unsaved(window)
+            show_theme(program.settings.theme)
             self._unused = [old for old in (*self._unused, self._model) if old is not model]
             self._model = model
             if self._runner is not None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from app.log import get_logger
-from app.settings import read_regular, write_atomic
+from app.settings import UserFile
 from app.workspace.signals import Signal
 
 PIXEL_MM = (0.02, 2.0)
 """Least and largest width in mm of a screen's pixel that can be true."""
 
-_LOCK_S = 2.0
-_LARGEST = 2**16  # bytes of the file
 _MOST_SCREENS = 50
 
 _log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    smooth: bool = True
+    screens: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class DisplaySettings:
@@ -29,12 +35,15 @@ class DisplaySettings:
 
     Attributes:
         smooth: Whether enlarged pixels are interpolated.
+        problem: A sentence for the user if the file could not be used; else "".
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        self._file = file
+        self._file = UserFile(file, "The settings of the display", _Kept(), _parse, _dump)
         self.changed: Signal[()] = Signal()
-        self.smooth, self._screens = self._read()
+        found = self._file.read()
+        self.smooth, self._screens = found.smooth, dict(found.screens)
+        self.problem = self._file.problem
 
     def pixel_mm(self, screen: str) -> float | None:
         """Return the width in mm of a physical pixel of a screen; None if it is not calibrated."""
@@ -60,46 +69,28 @@ class DisplaySettings:
             self.smooth = smooth
         if screen is not None:
             self._screens[screen[0]] = screen[1]
-        if self._file is not None:
-            self._write(self._file, smooth, screen)
+        try:
+            self._file.change(partial(_changed, smooth=smooth, screen=screen))
+        except OSError as error:
+            _log.warning("the display settings cannot be kept: %s", type(error).__name__)
         self.changed.emit()
 
-    def _write(self, file: Path, smooth: bool | None, screen: tuple[str, float] | None) -> None:
-        from filelock import FileLock, Timeout
 
-        try:
-            with FileLock(file.with_suffix(".lock"), timeout=_LOCK_S):
-                kept_smooth, screens = self._read()
-                if screen is not None:
-                    screens.pop(screen[0], None)
-                    screens[screen[0]] = screen[1]
-                data: dict[str, Any] = {
-                    "version": 1,
-                    "smooth": kept_smooth if smooth is None else smooth,
-                    "screens": dict(list(screens.items())[-_MOST_SCREENS:]),
-                }
-                write_atomic(file, json.dumps(data, indent=1).encode())
-        except (OSError, Timeout) as error:
-            _log.warning("the display settings cannot be kept: %s", type(error).__name__)
+def _changed(known: _Kept, smooth: bool | None, screen: tuple[str, float] | None) -> _Kept:
+    screens = dict(known.screens)
+    if screen is not None:
+        screens.pop(screen[0], None)
+        screens[screen[0]] = screen[1]
+    return _Kept(known.smooth if smooth is None else smooth, screens)
 
-    def _read(self) -> tuple[bool, dict[str, float]]:
-        """Return what the file says; a broken one is set aside and counts as empty."""
-        if self._file is None:
-            return True, {}
-        try:
-            if self._file.stat().st_size > _LARGEST:
-                raise ValueError("too large")
-            data: Any = json.loads(read_regular(self._file).decode("utf-8"))
-            return data.get("smooth") is not False, _screens(data.get("screens", {}))
-        except FileNotFoundError:
-            return True, {}
-        except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-            _log.warning("the display settings are unreadable: %s", type(error).__name__)
-            try:
-                self._file.replace(self._file.with_name(self._file.name + ".broken"))
-            except OSError:
-                _log.warning("they could not be set aside")
-            return True, {}
+
+def _parse(data: Any) -> _Kept:
+    return _Kept(data.get("smooth") is not False, _screens(data.get("screens", {})))
+
+
+def _dump(kept: _Kept) -> Any:
+    screens = dict(list(kept.screens.items())[-_MOST_SCREENS:])
+    return {"version": 1, "smooth": kept.smooth, "screens": screens}
 
 
 def _screens(given: Any) -> dict[str, float]:

@@ -5,6 +5,7 @@ A protocol is a TOML file; `resources/hanging/README.md` explains its keys.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from app.imaging.pixels.windows import PROTOCOL
 from app.imaging.space.projections import KEYWORD, Course, coded_projection
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.paths import resources_dir
-from app.settings import read_regular
+from app.settings import read_regular, set_aside, write_atomic
 from app.workspace.layout import LAYOUTS, MOST, Slot
 
 _RADIOGRAPHS = ("CR", "DX", "MG", "RG", "DR")
@@ -98,6 +99,7 @@ Length = Annotated[float, Field(ge=0.05, le=1)]
 
 
 class _ProtocolFile(_Strict):
+    enabled: bool = True
     title: str = Field(min_length=1, max_length=100)
     layout: str | tuple[tuple[Share, Share, Length, Length], ...]
     match: Match = Match()
@@ -112,6 +114,7 @@ class Protocol:
         name: Name of its file, without the ending.
         rules: One for each slot, in the same order.
         own: Whether it is the user's own, which goes before those that are shipped.
+        enabled: Whether it is used; if not, it is only listed.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Protocol:
     match: Match
     rules: tuple[ViewportRule, ...]
     own: bool = False
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ def parse_protocol(text: str, name: str, *, own: bool = False) -> Protocol:
     for number, rule in enumerate(file.viewport, 1):
         if rule.same_as >= number:
             raise ValueError(f"viewport {number}: `as` must name an earlier viewport")
-    return Protocol(name, file.title, slots, file.match, file.viewport, own)
+    return Protocol(name, file.title, slots, file.match, file.viewport, own, file.enabled)
 
 
 @dataclass(slots=True)
@@ -181,36 +185,45 @@ class Protocols:
     """The protocols of a folder of the user's own, and the shipped ones.
 
     Attributes:
+        all: Those that are used: of two with the same name, the user's own.
+        listed: Also those that are switched off.
         problems: A problem for each file that was set aside because it cannot be used.
     """
 
     folder: Path | None = None
-    all: list[Protocol] = field(default_factory=list[Protocol])
+    listed: list[Protocol] = field(default_factory=list[Protocol])
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
+
+    @property
+    def all(self) -> list[Protocol]:
+        """The protocols that are used."""
+        return [one for one in self.listed if one.enabled]
 
     def load(self) -> None:
         """Read all files; a broken one of the user's own is renamed, so that it is told once."""
-        self.all, self.problems = [], []
-        for file in _files_in(self.folder):
+        self.listed, self.problems = [], []
+        folder = self.folder
+        if folder is not None and os.path.lexists(folder) and not folder.is_dir():
+            reason = set_aside(folder, "Your hanging protocols")
+            self.problems.append(FileProblem(reason, subject=str(folder), remedy=_REMEDY))
+        for file in _files_in(folder):
             self._read(file, own=True)
-        own = {one.name for one in self.all}
-        for file in _files_in(resources_dir() / "hanging"):
+        own = {one.name for one in self.listed}
+        for file in _files_in(_SHIPPED):
             if file.stem not in own:
                 self._read(file, own=False)
 
     def _read(self, file: Path, *, own: bool) -> None:
         try:
-            data = read_regular(file)
-            if len(data) > _LARGEST:
-                raise ValueError("the file is too large for a hanging protocol")
-            self.all.append(parse_protocol(data.decode("utf-8"), file.stem, own=own))
+            data = read_regular(file, _LARGEST)
+            self.listed.append(parse_protocol(data.decode("utf-8"), file.stem, own=own))
         except (OSError, ValueError, RecursionError) as error:
             reason = " ".join(str(error).split())[:300]
             self.problems.append(
                 FileProblem(f"not a hanging protocol: {reason}", subject=str(file), remedy=_REMEDY)
             )
             if own:
-                _set_aside(file)
+                set_aside(file, file.name)
 
     def save(self, name: str, text: str) -> Path:
         """Write a protocol of the user's own and load it; returns the file.
@@ -220,15 +233,55 @@ class Protocols:
             OSError: The file cannot be written.
         """
         parse_protocol(text, name)
-        if self.folder is None:
-            raise OSError("there is no folder for hanging protocols")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        file = self.folder / f"{name}.toml"
-        part = file.with_suffix(".part")
-        part.write_text(text, "utf-8")
-        part.replace(file)
+        file = self._own_file(name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, text.encode("utf-8"))
         self.load()
         return file
+
+    def delete(self, name: str) -> None:
+        """Delete a protocol of the user's own; one that is shipped with this name is used again.
+
+        Raises:
+            OSError: The file cannot be deleted.
+        """
+        self._own_file(name).unlink(missing_ok=True)
+        self.load()
+
+    def enable(self, protocol: Protocol, on: bool) -> None:
+        """Use a protocol, or no longer; one that is shipped is switched off by a file of its name.
+
+        Raises:
+            ValueError: The protocol's file is not valid any more.
+            OSError: A file cannot be read, written or deleted.
+        """
+        shipped = _SHIPPED / f"{protocol.name}.toml"
+        file = self._own_file(protocol.name) if protocol.own else shipped
+        text = _ENABLED.sub("", read_regular(file, _LARGEST).decode("utf-8"), count=1)
+        if on and shipped.is_file() and shipped.read_text("utf-8") == text:
+            self.delete(protocol.name)  # the file was there to switch it off only
+        else:
+            self.save(protocol.name, text if on else f"enabled = false\n{text}")
+
+    def is_shipped(self, name: str) -> bool:
+        """Return whether a protocol with this name is shipped."""
+        return (_SHIPPED / f"{name}.toml").is_file()
+
+    def free_name(self, title: str) -> str:
+        """Return a name for a new file of a title."""
+        stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "protocol"
+        taken = {one.name for one in self.listed}
+        names = (f"own-{stem}{'' if number == 1 else f'-{number}'}" for number in range(1, 10_000))
+        return next(name for name in names if name not in taken)
+
+    def _own_file(self, name: str) -> Path:
+        if self.folder is None:
+            raise OSError("there is no folder for hanging protocols")
+        return self.folder / f"{name}.toml"
+
+
+_SHIPPED = resources_dir() / "hanging"
+_ENABLED = re.compile(r"^enabled *= *(true|false)[ \t]*\n", re.MULTILINE)
 
 
 def _files_in(folder: Path | None) -> list[Path]:
@@ -236,13 +289,6 @@ def _files_in(folder: Path | None) -> list[Path]:
         return sorted(folder.glob("*.toml")) if folder is not None else []
     except OSError:
         return []
-
-
-def _set_aside(file: Path) -> None:
-    try:
-        file.replace(file.with_suffix(".toml.broken"))
-    except OSError:
-        return  # it is told again at the next start
 
 
 def choose(

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from app.log import get_logger
-from app.settings import read_regular, write_atomic
+from app.settings import UserFile
 
 MOST = 12
 _MOST_PATHS = 50  # of one opening; more are a drop of single files, which nobody seeks again
-_LOCK_S = 2.0
-_LARGEST = 2**20  # bytes of the file
+_MOST_SHOWN = 64  # paths and viewports of a session
 
 _log = get_logger(__name__)
 
 Opening = tuple[Path, ...]
 """Files and folders that were opened together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What was open when the program was closed.
+
+    Attributes:
+        paths: The files and folders, in the order in which they were opened.
+        slots: Where each viewport stood: (x, y, width, height) in shares of the window.
+        shown: SOP Instance UID of the image in each viewport; "" for none.
+    """
+
+    paths: Opening = ()
+    slots: tuple[tuple[float, float, float, float], ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    openings: tuple[Opening, ...] = ()
+    session: Session | None = None
 
 
 class RecentOpenings:
@@ -32,11 +52,17 @@ class RecentOpenings:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
+        self._store = UserFile(file, "The list of recent openings", _Kept(), _parse, _dump)
 
     @property
     def kept(self) -> bool:
         """Whether openings are kept on this computer."""
         return self._file is not None and self._file.exists()
+
+    @property
+    def problem(self) -> str:
+        """A sentence for the user after a broken list was set aside; else ""."""
+        return self._store.problem
 
     def keep(self, on: bool) -> None:
         """Keep openings from now on, or no longer, and forget those that were kept."""
@@ -45,55 +71,93 @@ class RecentOpenings:
         if on:
             self._change(lambda known: known)
             return
-        try:
-            for file in (self._file, self._file.with_name(self._file.name + ".broken")):
+        broken = self._file.parent.glob(f"{self._file.name}.broken*")
+        for file in (self._file, *broken):
+            try:
                 file.unlink(missing_ok=True)
-        except OSError as error:
-            _log.warning("the recent openings cannot be removed: %s", type(error).__name__)
+            except OSError as error:
+                _log.warning("the recent openings cannot be removed: %s", type(error).__name__)
 
     def all(self) -> list[Opening]:
         """Return the openings, the latest first; what they name may be gone by now."""
-        return self._read()
+        return list(self._read().openings)
+
+    @property
+    def session(self) -> Session | None:
+        """The last session, if one was kept."""
+        return self._read().session
 
     def add(self, paths: Sequence[Path]) -> None:
         """Put an opening first, if they are kept; a file that cannot be written is only logged."""
         if not self.kept or not 0 < len(paths) <= _MOST_PATHS:
             return
         opened = tuple(path.absolute() for path in paths)
-        self._change(lambda known: [opened, *(one for one in known if one != opened)][:MOST])
 
-    def _change(self, change: Any) -> None:
+        def put(known: _Kept) -> _Kept:
+            others = (one for one in known.openings if one != opened)
+            return replace(known, openings=(opened, *others)[:MOST])
+
+        self._change(put)
+
+    def keep_session(self, session: Session) -> None:
+        """Keep a session as the last one, if openings are kept and it is not too large."""
+        if self.kept and 0 < len(session.paths) <= _MOST_SHOWN:
+            whole = replace(session, paths=tuple(path.absolute() for path in session.paths))
+            self._change(lambda known: replace(known, session=whole))
+
+    def _change(self, change: Callable[[_Kept], _Kept]) -> None:
         if self._file is None:
             return
-        from filelock import FileLock, Timeout
-
         try:
-            with FileLock(self._file.with_suffix(".lock"), timeout=_LOCK_S):
-                rows = [[str(path) for path in one] for one in change(self._read())]
-                write_atomic(self._file, json.dumps({"version": 1, "openings": rows}).encode())
-        except (OSError, Timeout) as error:
+            self._store.change(change)
+        except OSError as error:
             _log.warning("the recent openings cannot be kept: %s", type(error).__name__)
 
-    def _read(self) -> list[Opening]:
-        """Return what the file says; a broken one is set aside and counts as empty."""
+    def _read(self) -> _Kept:
         if self._file is None:
-            return []
-        try:
-            if self._file.stat().st_size > _LARGEST:
-                raise ValueError("too large")
-            data: Any = json.loads(read_regular(self._file).decode("utf-8"))
-            rows = cast("list[list[str]]", data["openings"])
-            return [tuple(Path(path) for path in row) for row in rows if row][:MOST]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            _log.warning("the list of recent openings is unreadable: %s", type(error).__name__)
-            try:
-                self._file.replace(self._file.with_name(self._file.name + ".broken"))
-                write_atomic(self._file, b'{"version": 1, "openings": []}')  # still wanted
-            except OSError:
-                _log.warning("it could not be set aside")
-            return []
+            return _Kept()
+        wanted = self.kept
+        self._store.problem, before = "", self._store.problem
+        found = self._store.read()
+        set_aside = bool(self._store.problem)
+        self._store.problem = self._store.problem or before
+        if set_aside and wanted:
+            self._change(lambda known: known)  # they are still to be kept
+        return found
+
+
+def _parse(data: Any) -> _Kept:
+    rows = cast("list[list[str]]", data["openings"])
+    openings = tuple(tuple(Path(path) for path in row) for row in rows if row)
+    said = data.get("session")
+    if said is None:
+        return _Kept(openings[:MOST])
+    paths = tuple(Path(path) for path in said["paths"])
+    slots = tuple(_slot(one) for one in said["slots"])
+    shown = tuple(str(uid) for uid in said["shown"])
+    if len(slots) != len(shown) or max(len(slots), len(paths)) > _MOST_SHOWN:
+        raise ValueError("a session with as many images as viewports")
+    return _Kept(openings[:MOST], Session(paths, slots, shown) if paths and slots else None)
+
+
+def _slot(data: Any) -> tuple[float, float, float, float]:
+    x, y, width, height = (float(one) for one in data)
+    inside = min(x, y) >= 0 and x + width <= 1 + 1e-6 and y + height <= 1 + 1e-6
+    if not (inside and min(width, height) > 0):
+        raise ValueError("a viewport lies outside the window")
+    return x, y, width, height
+
+
+def _dump(kept: _Kept) -> Any:
+    data: dict[str, Any] = {"version": 1}
+    data["openings"] = [[str(path) for path in one] for one in kept.openings]
+    if kept.session is not None:
+        data["session"] = {
+            "paths": [str(path) for path in kept.session.paths],
+            "slots": [list(one) for one in kept.session.slots],
+            "shown": list(kept.session.shown),
+        }
+    return data
 
 
 def opening_text(opening: Opening) -> str:

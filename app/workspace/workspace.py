@@ -17,15 +17,17 @@ from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
-from app.workspace.hanging import Arrangement
+from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
-from app.workspace.layout import Layout, Screen, Slot
+from app.workspace.layout import MOST, Layout, Screen, Slot
 from app.workspace.priors import priors_of
+from app.workspace.recent import Session
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.viewport import Display, Pane, Panes, Place, Viewport
+from app.workspace.window_presets import WindowPresets
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -60,6 +62,7 @@ class Workspace:
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
         self.panes = Panes()
+        self.window_presets = WindowPresets()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
         self.image_changed: Signal[()] = Signal()
@@ -203,6 +206,16 @@ class Workspace:
 
         title = f"Arrange as {arrangement.protocol.title}"
         self.commands.push(Command(title, do, undo))
+
+    def restore(self, session: Session) -> bool:
+        """Show the images of an earlier session in its layout; return False if none is open."""
+        found = [self.studies.with_uid(uid) if uid else None for uid in session.shown]
+        if not any(found) or len(found) > MOST:
+            return False
+        slots = tuple(Slot(*one) for one in session.slots)
+        protocol = Protocol("session", "the last session", slots, Match(), ())
+        self.hang(Arrangement(protocol, tuple(map(Hung, found)), ""))
+        return True
 
     def _is_open(self, instance: Instance) -> bool:
         return self.studies.study_of(self._acquired_of(instance)) is not None

@@ -367,11 +367,6 @@
             <translation>({attempt} von {attempts})</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>+ and -</source>
-            <translation>+ und -</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>, replaces what is installed</source>
             <translation>, ersetzt das installierte</translation>
@@ -395,11 +390,6 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>: removed.</source>
             <translation>: entfernt.</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>[ and ]</source>
-            <translation>[ und ]</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -440,6 +430,11 @@
             <location filename="../../app/tools/chest/published_weights.py" />
             <source>a file of this model is missing or damaged</source>
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A file of your settings could not be used</source>
+            <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
             <location filename="../../app/agent/policy/arguments.py" />
@@ -502,6 +497,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>a model's file cannot be read ({0})</source>
             <translation>eine Datei eines Modells ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>A name has 1 to {most} characters.</source>
+            <translation>Ein Name hat 1 bis {most} Zeichen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/policy/arguments.py" />
@@ -580,6 +580,16 @@
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A series of the earlier study</source>
+            <translation>Eine Serie der früheren Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A series of the study</source>
+            <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
             <source>a slide of {0} x {1} pixels, too large to be shown at once</source>
             <translation>ein Objektträger von {0} x {1} Pixeln, zu groß, um auf einmal gezeigt zu werden</translation>
@@ -598,6 +608,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a text file</source>
             <translation>eine Textdatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>A title has 1 to 100 characters.</source>
+            <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -669,6 +684,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Actual pixels</source>
             <translation>Originalpixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -807,9 +827,19 @@
             <translation>Auch Bilder an {0} senden?</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Also under View &gt; Theme. Images are on black in every theme.</source>
+            <translation>Auch unter Ansicht &gt; Farben. Bilder stehen immer auf Schwarz.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>An earlier study of the patient is open</source>
+            <translation>Eine frühere Studie des Patienten ist offen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -926,6 +956,26 @@
             <translation>Für die Modelle von Anthropic fehlt das Paket „anthropic“</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Any</source>
+            <translation>Beliebig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as chest, thorax</source>
+            <translation>beliebig, oder etwa chest, thorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as CT, MR</source>
+            <translation>beliebig, oder etwa CT, MR</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>any, or such as PA, LATERAL, CC</source>
+            <translation>beliebig, oder etwa PA, LATERAL, CC</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Anything else that acts on this computer.</source>
             <translation>Alles andere, was auf diesen Computer wirkt.</translation>
@@ -934,6 +984,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>API version</source>
             <translation>API-Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Appearance</source>
+            <translation>Aussehen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -962,6 +1017,11 @@
             <translation>Fläche px</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>arrange by hanging protocol</source>
+            <translation>nach Hängeprotokoll anordnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Arrange by protocol</source>
             <translation>Nach Protokoll anordnen</translation>
@@ -985,6 +1045,11 @@
             <location filename="../../app/views/wording.py" />
             <source>As acquired</source>
             <translation>Wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>as it is</source>
+            <translation>wie sie ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -1232,11 +1297,6 @@
             <translation>axial, koronar, sagittal; wie aufgenommen</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>B, M, Shift+M</source>
-            <translation>B, M, Umschalt+M</translation>
-        </message>
-        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Bank card</source>
             <translation>Bankkarte</translation>
@@ -1250,6 +1310,11 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Better window</source>
             <translation>Besseres Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Body part or words</source>
+            <translation>Körperteil oder Wörter</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -1340,6 +1405,7 @@
             <location filename="../../app/views/canvas/plane_switch.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cancel</source>
@@ -1351,10 +1417,30 @@
             <translation>Herz-Thorax-Quotient</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Centre</source>
+            <translation>Mitte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Centre of the window</source>
+            <translation>Mitte des Fensters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>centre: the image's own</source>
+            <translation>Mitte: die des Bildes</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Change shortcuts…</source>
+            <translation>Tastenkürzel ändern…</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1488,6 +1574,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>choose a window preset</source>
+            <translation>eine Fenstervorgabe wählen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/json_forms.py" />
             <source>Choose an output folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -1578,6 +1669,8 @@
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/shortcuts.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
@@ -1659,9 +1752,19 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Command</source>
+            <translation>Befehl</translation>
+        </message>
+        <message>
             <location filename="../../app/views/command_palette.py" />
             <source>Commands</source>
             <translation>Befehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Commands and their keys</source>
+            <translation>Befehle und ihre Tasten</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
@@ -1833,6 +1936,11 @@
             <translation>Kopieren Sie, was Sie brauchen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>copy, paste and select text</source>
+            <translation>Text kopieren, einfügen und auswählen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Copying</source>
             <translation>Wird kopiert</translation>
@@ -1889,66 +1997,6 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+,</source>
-            <translation>Strg+,</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+1 to Ctrl+5</source>
-            <translation>Strg+1 bis Strg+5</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Alt+1 to 6, Ctrl+Alt+A</source>
-            <translation>Strg+Alt+1 bis 6, Strg+Alt+A</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Alt+N</source>
-            <translation>Strg+Alt+N</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Alt+S, W, Z, L, R</source>
-            <translation>Strg+Alt+S, W, Z, L, R</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+B</source>
-            <translation>Strg+B</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+O, Ctrl+Shift+O</source>
-            <translation>Strg+O, Strg+Umschalt+O</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Q</source>
-            <translation>Strg+Q</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Right, Ctrl+Left</source>
-            <translation>Strg+Rechts, Strg+Links</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Shift+P, F1</source>
-            <translation>Strg+Umschalt+P, F1</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+W, Ctrl+Shift+W</source>
-            <translation>Strg+W, Strg+Umschalt+W</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Ctrl+Z, Ctrl+Shift+Z</source>
-            <translation>Strg+Z, Strg+Umschalt+Z</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
             <source>Damaged</source>
             <translation>Beschädigt</translation>
         </message>
@@ -1956,6 +2004,12 @@
             <location filename="../../app/audit/entry_text.py" />
             <source>damaged</source>
             <translation>beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Dark</source>
+            <translation>Dunkel</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1969,6 +2023,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
             <translation>Löschen</translation>
@@ -1999,7 +2054,13 @@
             <translation>Den Schlüssel löschen, den Sightline für diesen Host aufbewahrt</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Delete “{title}”?</source>
+            <translation>„{title}“ löschen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete…</source>
             <translation>Löschen…</translation>
         </message>
@@ -2100,6 +2161,11 @@
             <translation>Doppelklick, Umschalt + bewegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Down</source>
+            <translation>Nach unten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Download</source>
             <translation>Herunterladen</translation>
@@ -2196,6 +2262,11 @@
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Duplicate to edit</source>
+            <translation>Zum Bearbeiten kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Each region has its own scale</source>
             <translation>Jede Region hat ihren eigenen Maßstab</translation>
@@ -2226,9 +2297,9 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewports/layout_menu.py" />
-            <source>Edit my hanging protocols…</source>
-            <translation>Meine Hängeprotokolle bearbeiten…</translation>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Edit presets…</source>
+            <translation>Vorgaben bearbeiten…</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -2239,6 +2310,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter an address to see where questions would be sent.</source>
             <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Enter both centre and width as numbers, such as 40 and 400, or neither.</source>
+            <translation>Mitte und Breite beide als Zahlen eingeben, etwa 40 und 400, oder keine von beiden.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -2371,16 +2447,6 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Export…</source>
             <translation>Exportieren…</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>F, 0, 1 to 9</source>
-            <translation>F, 0, 1 bis 9</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>F6, Shift+F6, X</source>
-            <translation>F6, Umschalt+F6, X</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -2536,6 +2602,11 @@
             <translation>Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Das ist kein Sprachmodell; es funktioniert immer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Flip a mammogram to face the middle</source>
+            <translation>Eine Mammografie zur Mitte hin spiegeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Flip left-right</source>
             <translation>Links-rechts spiegeln</translation>
@@ -2576,6 +2647,11 @@
             <translation>Fokusebene {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Folder of my hanging protocols…</source>
+            <translation>Ordner meiner Hängeprotokolle…</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>folders, DICOMDIRs and zip archives</source>
             <translation>Ordner, DICOMDIRs und Zip-Archive</translation>
@@ -2589,6 +2665,16 @@
             <location filename="../../app/views/help_dialogs.py" />
             <source>Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT).</source>
             <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>For every {modality} image. The keys 1 to 9 choose them in this order; the windows in the image's file follow.</source>
+            <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>For which studies</source>
+            <translation>Für welche Studien</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -2723,8 +2809,14 @@
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols</source>
             <translation>Hängeprotokolle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Hanging protocols; those that are ticked are used</source>
+            <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
@@ -2793,8 +2885,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>Hold Z, T</source>
-            <translation>Z halten, T</translation>
+            <source>Hold {magnify}; {true_size}</source>
+            <translation>{magnify} halten; {true_size}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2815,6 +2907,11 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Hot metal blue</source>
             <translation>Hot Metal Blue</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>How do the windows look?</source>
+            <translation>Wie sehen die Fenster aus?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3117,6 +3214,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>it cannot be recorded ({0})</source>
             <translation>es kann nicht vermerkt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>It cannot be saved: {reason}.</source>
+            <translation>Es kann nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -4071,11 +4173,6 @@
             <translation>Zur neuesten Nachricht springen</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>K, Shift+K</source>
-            <translation>K, Umschalt+K</translation>
-        </message>
-        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Keep a copy of its folder and tell this computer's administrator.</source>
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
@@ -4094,6 +4191,7 @@
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/shortcuts.py" />
             <source>Key</source>
             <translation>Schlüssel</translation>
         </message>
@@ -4107,6 +4205,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Keyboard and mouse</source>
             <translation>Tastatur und Maus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Keyboard shortcuts</source>
+            <translation>Tastenkürzel</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -4127,11 +4230,6 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Kind of action</source>
             <translation>Art der Aktion</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>L, Shift+L</source>
-            <translation>L, Umschalt+L</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -4181,6 +4279,7 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <location filename="../../app/views/viewports/layout_menu.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Layout</source>
             <translation>Layout</translation>
         </message>
@@ -4191,8 +4290,18 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>layouts; hanging protocol</source>
-            <translation>Layouts; Hängeprotokoll</translation>
+            <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
+            <translation>Anordnungen: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Least series</source>
+            <translation>Mindestens Serien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>leave a tool, or stop the assistant</source>
+            <translation>ein Werkzeug weglegen oder den Assistenten anhalten</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -4203,6 +4312,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>Leave them out of SIGHTLINE_HUB: they would appear in errors and logs.</source>
             <translation>Lassen Sie sie in SIGHTLINE_HUB weg: Sie erschienen sonst in Fehlern und Protokollen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Left</source>
+            <translation>Links</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4239,6 +4353,12 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Licence</source>
             <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Light</source>
+            <translation>Hell</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -4470,6 +4590,11 @@
             <translation>Mammographie: Seiten einander zugewandt</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/layout_menu.py" />
+            <source>Manage hanging protocols…</source>
+            <translation>Hängeprotokolle verwalten…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a box</source>
             <translation>Rechteck markieren</translation>
@@ -4503,6 +4628,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Maximise viewport</source>
             <translation>Viewport maximieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>May stay empty</source>
+            <translation>Darf leer bleiben</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4591,6 +4721,11 @@
             <translation>Minuten</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Modality</source>
+            <translation>Modalität</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/models/models_table.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -4667,6 +4802,11 @@
             <translation>verschieben; Befunde von Werkzeugen zuerst auswählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>move the focus</source>
+            <translation>den Fokus bewegen</translation>
+        </message>
+        <message>
             <location filename="../../resources/hanging/mr-head.toml" />
             <source>MR of the head: T1, T2, FLAIR, diffusion</source>
             <translation>MR Kopf: T1, T2, FLAIR, Diffusion</translation>
@@ -4677,12 +4817,8 @@
             <translation>MR: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>N, Shift+N</source>
-            <translation>N, Umschalt+N</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -4720,6 +4856,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Never sent</source>
             <translation>Nie gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>New key</source>
+            <translation>Neue Taste</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -4832,6 +4973,16 @@
             <translation>Keine Bilder in {name} und {count} weiteren</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>No key</source>
+            <translation>Keine Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/help_dialogs.py" />
+            <source>no key</source>
+            <translation>keine Taste</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>No key for {host} is known.</source>
             <translation>Für {host} ist kein Schlüssel bekannt.</translation>
@@ -4875,6 +5026,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>No session is kept on this computer</source>
+            <translation>Auf diesem Computer ist keine Sitzung gemerkt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
@@ -4921,6 +5077,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>none of its voxels has a label</source>
             <translation>keines der Voxel hat ein Label</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>None of the words</source>
+            <translation>Keines der Wörter</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -5092,6 +5253,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Nothing</source>
+            <translation>Nichts</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Nothing leaves this computer.</source>
             <translation>Nichts verlässt diesen Computer.</translation>
@@ -5216,6 +5382,11 @@
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>one of its lines has no meaning</source>
             <translation>eine der Zeilen hat keine Bedeutung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>One of the words</source>
+            <translation>Eines der Wörter</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -5423,6 +5594,11 @@
             <translation>Öffnen Sie die Bilder direkt</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open the last session</source>
+            <translation>Letzte Sitzung öffnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Open the model {first}</source>
             <translation>Modell {first} öffnen</translation>
@@ -5539,11 +5715,6 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>P, Shift+P, . and ,</source>
-            <translation>P, Umschalt+P, . und ,</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
             <source>Page Up, Page Down</source>
             <translation>Bild auf, Bild ab</translation>
         </message>
@@ -5561,6 +5732,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>pan the image</source>
             <translation>Bild verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>pan with the left mouse button</source>
+            <translation>mit der linken Maustaste verschieben</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -5775,6 +5951,21 @@
             <translation>Präsentation: {title}</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Preset {number}</source>
+            <translation>Vorgabe {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Presets: name, centre and width</source>
+            <translation>Vorgaben: Name, Mitte und Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>press the button that has the focus</source>
+            <translation>den Knopf mit dem Fokus drücken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
@@ -5923,14 +6114,14 @@
             <translation>Beenden</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>quit</source>
-            <translation>beenden</translation>
-        </message>
-        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Quit and discard {measurements}?</source>
             <translation>Beenden und verwerfen: {measurements}?</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>quit, settings</source>
+            <translation>beenden, Einstellungen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
@@ -6114,6 +6305,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
+            <location filename="../../app/views/preset_dialog.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -6193,6 +6385,16 @@
             <translation>umgerechnet, um Schichten gerade zu setzen, die verschoben waren ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Reset</source>
+            <translation>Zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Reset all</source>
+            <translation>Alle zurücksetzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Reset view</source>
             <translation>Ansicht zurücksetzen</translation>
@@ -6233,6 +6435,11 @@
             <translation>Revision {revision}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Right</source>
+            <translation>Rechts</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Right drag, click</source>
             <translation>Rechts ziehen, klicken</translation>
@@ -6266,6 +6473,11 @@
             <location filename="../../app/workspace/viewport.py" />
             <source>Rotated 90° right</source>
             <translation>Um 90° nach rechts gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Row {number}: {problem}</source>
+            <translation>Zeile {number}: {problem}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -6379,7 +6591,9 @@
             <translation>Werte eines unbekannten Typs</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Save</source>
             <translation>Speichern</translation>
         </message>
@@ -6396,6 +6610,11 @@
                 <numerusform>%n Zeile in {path} gespeichert.</numerusform>
                 <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Saved. It holds for the next study that is opened.</source>
+            <translation>Gespeichert. Es gilt ab der nächsten geöffneten Studie.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -6433,6 +6652,11 @@
             <translation>Blättern Sie nach unten: Sie haben nicht jedes Bild gesehen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>scroll through the images</source>
+            <translation>durch die Bilder blättern</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>scroll through the series</source>
             <translation>durch die Serie blättern</translation>
@@ -6446,6 +6670,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>scroll, or zoom; zoom at the cursor</source>
             <translation>blättern oder zoomen; am Mauszeiger zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Search a command or a key</source>
+            <translation>Befehl oder Taste suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>search in a report</source>
+            <translation>in einem Befund suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6474,6 +6708,7 @@
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
+            <location filename="../../app/views/shortcuts.py" />
             <source>Search the commands</source>
             <translation>Befehle durchsuchen</translation>
         </message>
@@ -6675,9 +6910,19 @@
             <translation>Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Series description</source>
+            <translation>Serienbeschreibung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
             <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Set</source>
+            <translation>Setzen</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -6694,11 +6939,6 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Settings</source>
-            <translation>Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>settings</source>
             <translation>Einstellungen</translation>
         </message>
         <message>
@@ -6737,9 +6977,19 @@
             <translation>um {0}° geschert</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>Shift+H</source>
-            <translation>Umschalt+H</translation>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shipped</source>
+            <translation>Mitgeliefert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Shipped ones</source>
+            <translation>Mitgelieferte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shipped with Sightline. Duplicate it to have one that you can edit.</source>
+            <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6812,6 +7062,16 @@
             <translation>{text} im Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Shows</source>
+            <translation>Zeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Side</source>
+            <translation>Seite</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Sightline audit log</source>
             <translation>Sightline Audit-Protokoll</translation>
@@ -6870,6 +7130,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Smooth enlarged pixels</source>
             <translation>Vergrößerte Pixel glätten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Some fields cannot be saved as they are.</source>
+            <translation>Einige Felder können so nicht gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
@@ -7086,8 +7351,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, assistant, layers</source>
-            <translation>Studien, Attribute, Befunde, Assistent, Overlays</translation>
+            <source>studies, attributes, findings, layers, assistant</source>
+            <translation>Studien, Attribute, Befunde, Ebenen, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -7120,9 +7385,15 @@
             <translation>SYNTHETISCH: kein Patient</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>System</source>
+            <translation>System</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>Tab, F11, F2</source>
-            <translation>Tab, F11, F2</translation>
+            <source>Tab, {full_screen}, {texts}</source>
+            <translation>Tab, {full_screen}, {texts}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7143,6 +7414,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Take it out of memory; it is loaded again when needed</source>
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Take the key</source>
+            <translation>Taste übernehmen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -7666,9 +7942,19 @@
             <translation>Der Schlüsselbund konnte nicht gelesen werden.</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>The keys could not be saved: they hold until Sightline is closed. Ask for the right to write into the settings folder.</source>
+            <translation>Die Tasten konnten nicht gespeichert werden: sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Recht, in den Ordner der Einstellungen zu schreiben.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>The language model runs on this computer: nothing leaves it. A tool that would send data asks you first.</source>
             <translation>Das Sprachmodell läuft auf diesem Computer: Nichts verlässt ihn. Ein Werkzeug, das Daten senden würde, fragt Sie vorher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The last session</source>
+            <translation>Die letzte Sitzung</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7901,6 +8187,11 @@
             <translation>dasselbe, aus jedem Bereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The series of viewport {number}</source>
+            <translation>Die Serie der Ansicht {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
             <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
@@ -7914,6 +8205,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>The settings could not be saved</source>
             <translation>Die Einstellungen konnten nicht gespeichert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The shipped one is used again.</source>
+            <translation>Das mitgelieferte wird wieder benutzt.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -8026,6 +8322,16 @@
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>The width must be above 0, and both numbers below 100 billion.</source>
+            <translation>Die Breite muss über 0 sein, und beide Zahlen unter 100 Milliarden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>The width must be above 0, and both numbers below a billion.</source>
+            <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>The words beside each picture</source>
             <translation>Die Worte neben jedem Bild</translation>
@@ -8059,6 +8365,12 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Their models</source>
             <translation>Ihre Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Theme</source>
+            <translation>Farben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/listing.py" />
@@ -8186,6 +8498,11 @@
             <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>They cannot be saved ({reason}): they hold until Sightline is closed.</source>
+            <translation>Sie können nicht gespeichert werden ({reason}): sie gelten, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>They run on</source>
             <translation>Sie laufen auf</translation>
@@ -8204,6 +8521,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>this archive cannot be read: it is damaged or not an archive</source>
             <translation>dieses Archiv ist nicht lesbar: Es ist beschädigt oder kein Archiv</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>This cannot be undone.</source>
+            <translation>Das kann nicht rückgängig gemacht werden.</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -8452,6 +8774,11 @@
             <translation>Zeit</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Title</source>
+            <translation>Titel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>To be accepted before it is used.</source>
             <translation>Vor der Verwendung zu akzeptieren.</translation>
@@ -8653,6 +8980,11 @@
             <translation>Entpacken Sie zuerst das Archiv und öffnen Sie dann den Ordner</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Up</source>
+            <translation>Nach oben</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/session_file.py" />
             <source>Update Sightline to open it.</source>
             <translation>Aktualisieren Sie Sightline, um es zu öffnen.</translation>
@@ -8750,6 +9082,16 @@
             <translation>Version {version}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>View</source>
+            <translation>Ansicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Viewport</source>
+            <translation>Ansicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Viridis</source>
             <translation>Viridis</translation>
@@ -8758,11 +9100,6 @@
             <location filename="../../app/imaging/openable.py" />
             <source>Volumes</source>
             <translation>Volumen</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>W, Shift+W</source>
-            <translation>W, Umschalt+W</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/folder_changes.py" />
@@ -8877,6 +9214,11 @@
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>What the viewports show</source>
+            <translation>Was die Ansichten zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>What was asked</source>
             <translation>Was gefragt wurde</translation>
@@ -8967,12 +9309,28 @@
             <translation>breit</translation>
         </message>
         <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Width</source>
+            <translation>Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>width</source>
+            <translation>Breite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Width of the window</source>
+            <translation>Breite des Fensters</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Width px</source>
             <translation>Breite px</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
@@ -8996,6 +9354,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Window presets do not apply to this image</source>
             <translation>Fenstervoreinstellungen gelten nicht für dieses Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>Window presets for {modality}</source>
+            <translation>Fenstervorgaben für {modality}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9085,9 +9448,19 @@
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Your own</source>
+            <translation>Ihr eigenes</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Your own layout</source>
             <translation>Ihr eigenes Layout</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Your own; it goes before those that are shipped.</source>
+            <translation>Ihr eigenes; es geht den mitgelieferten vor.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -9110,9 +9483,9 @@
             <translation>Ihre Regel</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>zoom (also Ctrl++, Ctrl+-)</source>
-            <translation>zoomen (auch Strg++, Strg+-)</translation>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>zoom</source>
+            <translation>zoomen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9133,6 +9506,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Zoom {percent}%  (true size)</source>
             <translation>Zoom {percent}%  (wahre Größe)</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>zoom, from any panel too</source>
+            <translation>zoomen, auch von jeder Leiste aus</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -9411,6 +9789,11 @@
             <translation>{file}, Zeile {line}</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>{fit}, {one_to_one}, 1 to 9</source>
+            <translation>{fit}, {one_to_one}, 1 bis 9</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{instead} follows</source>
             <translation>{instead} folgt</translation>
@@ -9429,6 +9812,16 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{instead} runs first</source>
             <translation>{instead} läuft zuerst</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>{key} cannot be used: it serves to {use}.</source>
+            <translation>{key} ist schon vergeben: {use}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>{key} is the key of “{command}”, which would lose it.</source>
+            <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -9461,8 +9854,8 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
-            <source>{own}{why}. Ctrl+Z shows the study as before.</source>
-            <translation>{own}{why}. Strg+Z zeigt die Studie wie zuvor.</translation>
+            <source>{own}{why}. {key} shows the study as before.</source>
+            <translation>{own}{why}. {key} zeigt die Studie wie vorher.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -9508,6 +9901,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/composer.py" />
             <source>{tip} (Enter)</source>
             <translation>{tip} (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>{title} (my own)</source>
+            <translation>{title} (eigenes)</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -9568,6 +9966,16 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/consent.py" />
             <source>{width} x {height} pixels, {kilobytes} KB. Click for full size.</source>
             <translation>{width} x {height} Pixel, {kilobytes} KB. Klicken für volle Größe.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/preset_dialog.py" />
+            <source>“{text}” is not a number. Write it as 1500 or 0.5.</source>
+            <translation>„{text}“ ist keine Zahl. Schreiben Sie 1500 oder 0.5.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>“{word}” is not a modality such as CT, MR or DX.</source>
+            <translation>„{word}“ ist keine Modalität wie CT, MR oder DX.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/chat/tool_card.py" />

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -528,7 +529,8 @@ def test_a_screenshot_has_the_image_and_the_asked_density(
 
 
 def test_help_windows_open_and_close(window: MainWindow, wait_until: WaitUntil):
-    for make in (help_dialogs.about, help_dialogs.shortcuts):
+    key_of = window.actions_.shortcuts_.key_of
+    for make in (help_dialogs.about, partial(help_dialogs.shortcuts, key_of=key_of)):
         dialog = make(window)
         dialog.open()
         texts = " ".join(label.text() for label in dialog.findChildren(QLabel))

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox
 
 from app import paths
 from app.imaging.types import Instance, Series, Study
 from app.views.browser.study_rows import WarningRow
 from app.views.main_window import MainWindow
+from app.views.viewports.protocol_dialog import ProtocolDialog
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance
 
@@ -184,3 +185,89 @@ def test_the_search_keeps_what_has_all_the_words(desk: Desk):
     QTest.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(field, Qt.Key.Key_Delete)
     assert len(rows(desk)) == 4
+
+
+def managed(desk: Desk) -> ProtocolDialog:
+    """Open the dialog of hanging protocols by the command palette's name for it."""
+    desk.window.actions_.layout_menu.manage.trigger()
+    desk.wait_until(lambda: desk.window.findChildren(ProtocolDialog))
+    (dialog,) = desk.window.findChildren(ProtocolDialog)
+    return dialog
+
+
+def choose(dialog: ProtocolDialog, title: str) -> None:
+    (item,) = dialog.list.findItems(title, Qt.MatchFlag.MatchExactly)
+    dialog.list.setCurrentItem(item)
+
+
+def enter(field: QLineEdit, text: str) -> None:
+    field.selectAll()
+    QTest.keyClicks(field, text)
+
+
+def press(button: QAbstractButton) -> None:
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_copy_of_a_shipped_protocol_is_edited_and_used(desk: Desk):
+    dialog = managed(desk)
+    choose(dialog, "CT: current beside prior")
+    assert not dialog.title.isEnabled()
+    assert not dialog.save.isEnabled()
+    press(dialog.copy)
+    assert dialog.title.text() == "CT: current beside prior (my own)"
+    enter(dialog.title, "My CT")
+    dialog.layout_name.setCurrentText("1x3")
+    dialog.layout_name.activated.emit(dialog.layout_name.currentIndex())
+    dialog.viewport.setCurrentIndex(2)
+    dialog.viewport.activated.emit(2)
+    dialog.source.setCurrentIndex(dialog.source.findData(1))
+    dialog.source.activated.emit(0)
+    enter(dialog.center, "-600")
+    press(dialog.save)
+    assert dialog.errors["window"].text().startswith("Enter both centre and width")
+    enter(dialog.width_, "1500")
+    enter(dialog.modality, "CT, what?")
+    press(dialog.save)
+    assert dialog.errors["window"].isHidden()
+    assert "“WHAT?” is not a modality" in dialog.errors["modality"].text()
+    enter(dialog.modality, "ct")
+    press(dialog.save)
+    assert dialog.note.text().startswith("Saved")
+    (file,) = (paths.config_dir() / "hanging").glob("*.toml")
+    assert 'title = "My CT"' in file.read_text()
+    dialog.accept()
+    desk.open(study("old", "20200101"), study("now", "20240131"))
+    assert desk.shown == ["now", "old", "now"]
+    window = desk.window.workspace.layout.viewports[2].display.window
+    assert window is not None
+    assert (window.center, window.width) == (-600, 1500)
+
+
+def test_a_protocol_that_is_switched_off_is_not_used_until_it_is_again(desk: Desk):
+    dialog = managed(desk)
+    (item,) = dialog.list.findItems("CT: current beside prior", Qt.MatchFlag.MatchExactly)
+    item.setCheckState(Qt.CheckState.Unchecked)
+    off = paths.config_dir() / "hanging" / "ct-prior.toml"
+    assert off.read_text().startswith("enabled = false\n")
+    desk.open(study("old", "20200101"), study("now", "20240131"))
+    assert len(desk.shown) == 1
+    (item,) = dialog.list.findItems("CT: current beside prior", Qt.MatchFlag.MatchExactly)
+    item.setCheckState(Qt.CheckState.Checked)
+    assert not off.exists(), "it was there to switch the shipped one off only"
+    dialog.accept()
+    desk.window.hanging.arrange()
+    assert desk.shown == ["now", "old"]
+
+
+def test_an_own_protocol_is_deleted_after_a_question(desk: Desk):
+    dialog = managed(desk)
+    press(dialog.copy)
+    count = dialog.list.count()
+    press(dialog.delete)
+    (question,) = dialog.findChildren(QMessageBox)
+    press(next(one for one in question.buttons() if one.text() == "Delete"))
+    assert dialog.list.count() == count - 1
+    assert list((paths.config_dir() / "hanging").glob("*.toml")) == []
+    assert not dialog.delete.isEnabled()
+    dialog.accept()

@@ -262,7 +262,8 @@ def test_nothing_in_the_toolbar_and_the_dialogs_is_cut_off(
     window.resize(1280, 800)
     wait_until(lambda: not window.busy)
     assert not cut_off(window)
-    for dialog in (help_dialogs.about(window), help_dialogs.shortcuts(window)):
+    keys = window.actions_.shortcuts_.key_of
+    for dialog in (help_dialogs.about(window), help_dialogs.shortcuts(window, keys)):
         dialog.open()
         wait_until(dialog.isVisible)
         assert not cut_off(dialog)

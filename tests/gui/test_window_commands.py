@@ -148,6 +148,52 @@ def test_the_arrow_keys_move_in_the_palette_while_typing(window: MainWindow):
     assert window.workspace.viewport.display.quarter_turns == 1  # the second: rotate right
 
 
+def test_the_last_session_is_offered_with_its_layout(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    made: list[MainWindow] = []
+
+    def opened() -> MainWindow:
+        decoder = FakeDecoder()
+        decoder.result = found(study(instance("1.1")), study(instance("2.1"), uid="t"))
+        window = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=tmp_path / "w.ini")
+        made.append(window)
+        window.show()
+        return window
+
+    def session_of(window: MainWindow) -> QPushButton | None:
+        buttons = window.findChildren(QPushButton)
+        return next((one for one in buttons if one.text() == "The last session"), None)
+
+    first = opened()
+    assert session_of(first) is None
+    first.recent.keep(True)
+    first.open_paths([tmp_path, Path("/images")])
+    wait_until(lambda: first.canvas.picture is not None and not first.busy)
+    first.viewports.show_layout("2x1")
+    first.viewports.frames[1].viewport.show(first.workspace.instance_of("2.1"))
+    wait_until(lambda: not first.busy)
+    first.quit()
+    second = opened()
+    button = session_of(second)
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    wait_until(lambda: second.canvas.picture is not None and not second.busy)
+    shown = [one.instance for one in second.workspace.layout.viewports]
+    assert second.workspace.layout.name == "2x1"
+    assert [one.sop_instance_uid if one else "" for one in shown] == ["1.1", "2.1"]
+    session = second.recent.session
+    assert session is not None
+    assert session.paths == (Path("/images"),), "only what was still open"
+    second.recent.keep(False)
+    second.quit()
+    assert session_of(opened()) is None
+    for window in made:
+        window.quit()
+        window.deleteLater()
+
+
 def test_what_was_opened_is_offered_again(
     qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
@@ -175,7 +221,11 @@ def test_what_was_opened_is_offered_again(
     wait_until(lambda: second.canvas.picture is not None and not second.busy)
     menu = second.actions_.recent_menu
     menu.aboutToShow.emit()
-    assert menu.actions()[0].text() == "&1  ct head"
+    assert [one.text() for one in menu.actions()[:3]] == [
+        "Open the last session",
+        "",
+        "&1  ct head",
+    ]
     menu.actions()[-1].trigger()
     menu.aboutToShow.emit()
     assert not menu.actions()[-1].isChecked()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ def test_what_is_saved_comes_back_without_a_notice(tmp_path: Path, chosen: Setti
     notices: list[str] = []
     assert settings.load(path, notices) == chosen
     assert notices == []
-    assert [entry.name for entry in tmp_path.iterdir()] == ["settings.json"]
+    left = {entry.name for entry in tmp_path.iterdir()} - {"settings.lock"}
+    assert left == {"settings.json"}
 
 
 @given(
@@ -247,3 +249,47 @@ def test_whoever_writes_nonsense_for_remember_is_asked_each_time(tmp_path: Path)
     path = tmp_path / "settings.json"
     path.write_text('{"policy": {"remember": "sometimes"}}')
     assert settings.load(path).policy.remember is False
+
+
+def test_two_programs_keep_each_other_s_changes(tmp_path: Path):
+    file = tmp_path / "settings.json"
+    settings.save(Settings(), file)
+    mine = theirs = settings.load(file)
+    changed = theirs.model_copy(
+        update={
+            "limits": theirs.limits.model_copy(update={"steps": 7}),
+            "policy": PolicySettings(tools={"send": "deny", "crop": "ask"}),
+        }
+    )
+    settings.save(changed, file, theirs)
+    own = mine.model_copy(
+        update={
+            "theme": "light",
+            "limits": mine.limits.model_copy(update={"minutes": 3.0}),
+            "policy": PolicySettings(tools={"crop": "deny"}),
+        }
+    )
+    settings.save(own, file, mine)
+    found = settings.load(file)
+    assert (found.theme, found.limits.steps, found.limits.minutes) == ("light", 7, 3.0)
+    assert found.policy.tools == {"send": "deny", "crop": "deny"}
+
+
+def test_many_programs_at_once_lose_no_change(tmp_path: Path):
+    file = tmp_path / "settings.json"
+    before = Settings()
+    settings.save(before, file)
+
+    def change(number: int) -> None:
+        tools = {f"tool{number}": "deny"}
+        after = before.model_copy(
+            update={"policy": PolicySettings.model_validate({"tools": tools})}
+        )
+        settings.save(after, file, before)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(change, range(16)))
+    assert sorted(settings.load(file).policy.tools) == sorted(f"tool{n}" for n in range(16))
+    file.write_text("{")
+    settings.save(before.model_copy(update={"theme": "light"}), file, before)
+    assert settings.load(file).theme == "light", "there was nothing to keep"

@@ -380,11 +380,14 @@ def presets(modality: str) -> tuple[Window, ...]:
     return tuple(Window(at, width, explanation=name) for name, (at, width) in _CT_PRESETS.items())
 
 
-def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
+def frame_presets(
+    frame: Frame, modality: str, own: Sequence[Window] | None = None
+) -> tuple[Window, ...]:
     """Return the windows for the preset menu; () for a colour image.
 
     They are the file's windows and VOI LUTs, the automatic window, and the modality's `presets`
-    unless the values are known not to be in HU.
+    unless the values are known not to be in HU. The user's `own` presets for the modality replace
+    the latter and come first, so that each has the same key whatever is in the file.
     """
     if frame.is_color:
         return ()
@@ -396,8 +399,10 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
     if not any(window.explanation == AUTO for window in named):  # that of the series
         named.append(auto_window(frame))
     # CT presets are in HU and useless in other units.
-    units = frame.rescale.units in ("HU", "")
-    return (*named, *(presets(modality) if units else ()))
+    fit = modality.upper() != "CT" or frame.rescale.units in ("HU", "")
+    if own is not None:
+        return (*(own if fit else ()), *named)
+    return (*named, *(presets(modality) if fit else ()))
 
 
 def lut_window(lut: Lut, number: int) -> Window:

@@ -39,9 +39,18 @@ from app.views import icons, wording
 from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
 from app.views.settings.fields import Choice
-from app.views.theme import SPACE, THEME, TYPE, mono_font, restyle
+from app.views.theme import SPACE, THEME, TYPE, current_sheet, mono_font, restyle
 from app.views.translation import tr, tr_n, translatable
-from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip, push_button
+from app.views.widgets import (
+    EmptyState,
+    IconLabel,
+    Index,
+    RowModel,
+    RowTable,
+    label,
+    plain_tip,
+    push_button,
+)
 
 Row = tuple[int, int, bytes]
 """A line as it is in its file: segment, line from 1, bytes."""
@@ -301,7 +310,7 @@ class AuditWindow(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("auditWindow")
         self.setWindowTitle(tr("Audit log"))
-        self.setStyleSheet(_SHEET)
+        self.setStyleSheet(current_sheet(_SHEET))
         self._log = log
         self._tasks = DaemonTasks(self)
         self._reading: CancelToken | None = None
@@ -354,7 +363,7 @@ class AuditWindow(QDialog):
         self.details.setFixedHeight(_DETAILS_HEIGHT)
         self.details.setAccessibleName(tr("Details of the selected line"))
         self.details.setPlaceholderText(tr("Select a line to see its details"))
-        self.verdict_icon = label()
+        self.verdict_icon = IconLabel("shield-check")
         self.verdict = label("", wrap=True)
         self._show_verdict(
             tr("Not checked yet. Verify checks every line."), "muted", "shield-check"
@@ -505,7 +514,7 @@ class AuditWindow(QDialog):
         restyle(self.verdict)
         tints = {"ok": THEME.ok, "warning": THEME.warning, "error": THEME.error}
         tint = tints.get(tone, THEME.text_muted)
-        self.verdict_icon.setPixmap(icons.icon(icon, tint).pixmap(QSize(SPACE.icon, SPACE.icon)))
+        self.verdict_icon.set_icon(icon, tint)
 
     # Saving
 

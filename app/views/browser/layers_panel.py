@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.imaging.layers import LayerItem
 from app.imaging.types import Content, Instance
-from app.views import icons, wording
+from app.views import icons, theme, wording
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
@@ -80,6 +80,7 @@ class LayersPanel(QWidget):
         foot = (self.notes, self._opacity_row)
         column(*lists, *foot, spacing=SPACE.xs, margins=margins, parent=self)
         workspace.layers_changed.connect(self.refresh)
+        theme.changes().changed.connect(self.refresh)
         self.refresh()
 
     @property

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from app.views import icons
 from app.views.browser.study_rows import ROW, SeriesRow, StudyRow, WarningRow
 from app.views.canvas import synthetic_band
-from app.views.theme import SPACE, THEME, TYPE, color, ui_font
+from app.views.theme import SPACE, THEME, TYPE, color, current, ui_font
 from app.views.widgets import Index
 
 ROW_HEIGHT = 72
@@ -22,7 +22,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) -> None:
     """Draw one line of plain text in the colour `ink`; an ellipsis replaces what does not fit."""
     painter.setFont(font)
-    painter.setPen(QColor(ink))
+    painter.setPen(QColor(current(ink)))
     elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
     painter.drawText(rect, _LEFT | Qt.TextFlag.TextSingleLine, elided)
 

@@ -17,7 +17,7 @@ from app.views.canvas import finding_shapes, heatmap_legend, label_chips
 from app.views.canvas.finding_items import ITEMS, AnnotationItem, FindingStyle
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
-from app.views.theme import THEME
+from app.views.theme import DARK
 from app.workspace import drawing
 from app.workspace.annotations import Annotation, Annotations
 
@@ -220,7 +220,7 @@ class AnnotationLayer(QObject):
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
         handles = strong and self.has_handles(annotation.finding)
         strength = self._strength_of(annotation.finding)
-        tint = THEME.annotation_color(annotation.color)
+        tint = DARK.annotation_color(annotation.color)
         return FindingStyle(tint, strong, handles=handles, strength=strength)
 
     def has_handles(self, finding: Finding) -> bool:

@@ -59,6 +59,12 @@ from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
 
+BRUSH_KEYS = ("[", "]")
+"""Keys that change the size of the brush while it is in hand."""
+
+MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBMEW")))
+"""Keys of the canvas for what a window has in its menus."""
+
 SMALL = 300
 """Px of the shorter side of a canvas below which it has room for the most important texts only."""
 
@@ -147,6 +153,7 @@ class Canvas(ImageView):
         self.color_bar = ColorBar(self)
         self.magnifier = Magnifier(self)
         self._keys = key_actions(self, workspace.annotations)
+        self._menu_keys = True  # whether keys of commands that menus have too are the canvas's
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
         self.drawing_tool.region_drawn.connect(self._window_region)
         self.setAccessibleName(tr("Image canvas"))
@@ -412,8 +419,14 @@ class Canvas(ImageView):
         """Make the brush larger (1) or smaller (-1); without a brush, rotate right (1) or left."""
         if self._brushing:
             self._resize_brush(way)
-        else:
+        elif self._menu_keys:
             self.rotate(way)
+
+    def leave_keys_to_menus(self) -> None:
+        """Leave the keys of commands to a window's menus, where the user may have changed them."""
+        self._menu_keys = False
+        for key in MENU_KEYS:
+            self._keys.pop(key, None)
 
     @property
     def _brushing(self) -> bool:
@@ -493,9 +506,14 @@ class Canvas(ImageView):
         if any(one.id == selected for one in self.findings_layer.findings):
             self._workspace.annotations.remove([selected])
 
+    def presets(self) -> tuple[Window, ...]:
+        """Return the windows of the menu of presets, in its order; () without an image."""
+        own = self._workspace.window_presets.own
+        return self.picture.presets_with(own) if self.picture is not None else ()
+
     def choose_preset(self, number: int) -> None:
         """Use the window with a number, from 1, in the menu of presets; if there is one."""
-        presets = self.picture.presets if self.picture is not None else ()
+        presets = self.presets()
         if number <= len(presets):
             self.set_window(presets[number - 1])
 

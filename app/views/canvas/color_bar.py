@@ -13,7 +13,7 @@ from app.imaging.types import Frame, Window
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.text_overlay import MARGIN, corner_font
-from app.views.theme import THEME, color
+from app.views.theme import DARK, color
 
 _WIDTH, _BAR = 120, 12  # px
 _HIGHEST, _LEAST = 170, 40
@@ -70,7 +70,7 @@ class ColorBar(QWidget):
         colours = colormaps.table(self.scale.name)[::-1].copy()
         image = QImage(colours.data, 1, 256, 3, QImage.Format.Format_RGB888)
         painter.drawImage(bar, image)
-        painter.setPen(color(THEME.overlay_text))
+        painter.setPen(color(DARK.overlay_text))
         painter.drawRect(bar)
         painter.setFont(corner_font())
         metrics = QFontMetricsF(corner_font())
@@ -78,8 +78,8 @@ class ColorBar(QWidget):
         for text, y in ((self.scale.top, 0.0), (self.scale.bottom, self.height() - line)):
             place = QRectF(_BAR + 6, y, metrics.horizontalAdvance(text) + 8, line)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(color(THEME.overlay_shade, 0.5))
+            painter.setBrush(color(DARK.overlay_shade, 0.5))
             painter.drawRoundedRect(place, 3, 3)
-            painter.setPen(color(THEME.overlay_text))
+            painter.setPen(color(DARK.overlay_text))
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
         painter.end()

@@ -15,7 +15,7 @@ from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
-from app.views.theme import THEME, color
+from app.views.theme import DARK, color
 from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
@@ -35,7 +35,7 @@ class _Outline(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        for inset, tint in ((0, THEME.overlay_shade), (1, THEME.accent), (2, THEME.overlay_shade)):
+        for inset, tint in ((0, DARK.overlay_shade), (1, DARK.accent), (2, DARK.overlay_shade)):
             painter.setPen(color(tint))
             painter.drawRect(self.rect().adjusted(inset, inset, -inset - 1, -inset - 1))
         painter.end()

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
 from app.views.canvas.finding_shapes import Shape
-from app.views.theme import THEME
+from app.views.theme import DARK
 from app.views.theme import color as with_alpha
 from app.workspace import drawing
 
@@ -113,7 +113,7 @@ class AnnotationItem(QGraphicsItem):
         if self.style.handles:
             with on_screen(painter) as transform:
                 painter.setPen(self.pen(self.style))
-                painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+                painter.setBrush(with_alpha(DARK.overlay_shade, 0.55))
                 for x, y in drawing.handles_of(self.finding):
                     center = transform.map(QPointF(x, y))
                     painter.drawEllipse(center, HANDLE, HANDLE)
@@ -189,7 +189,7 @@ class PolylineItem(AnnotationItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         # A dark line under the coloured one keeps it readable on bright bone.
         under = cls.pen(style)
-        under.setColor(with_alpha(THEME.overlay_shade, 0.55))
+        under.setColor(with_alpha(DARK.overlay_shade, 0.55))
         under.setWidthF(under.widthF() + 2.0)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 from app.imaging.findings import Finding, Heatmap
 from app.views import wording
 from app.views.canvas.colormaps import table
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
 from app.views.translation import tr, translatable
 
@@ -117,7 +117,7 @@ def draw(painter: QPainter, legend: Legend | None, rect: QRectF) -> None:
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(with_alpha(THEME.overlay_shade, 0.72))
+    painter.setBrush(with_alpha(DARK.overlay_shade, 0.72))
     painter.drawRoundedRect(rect, 6, 6)
     font = _font()
     metrics = QFontMetricsF(font)
@@ -125,13 +125,13 @@ def draw(painter: QPainter, legend: Legend | None, rect: QRectF) -> None:
     room = rect.adjusted(_PAD, _PAD, -_PAD, -_PAD)
     flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextSingleLine
     painter.setFont(font)
-    painter.setPen(QColor(THEME.overlay_text))
+    painter.setPen(QColor(DARK.overlay_text))
     at = QRectF(room.x(), room.y(), room.width(), line)
     painter.drawText(at, flags, _cut(metrics, legend.title, room.width()))
     bar = QRectF(room.x(), at.bottom() + 2, room.width(), _BAR)
     painter.drawImage(bar, _bar())
     below = QRectF(room.x(), bar.bottom() + 1, room.width(), line)
-    painter.setPen(QColor(THEME.text_muted))
+    painter.setPen(QColor(DARK.text_muted))
     painter.drawText(below, flags, tr("low (see-through)"))
     painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.TextFlag.TextSingleLine, "high")
     if legend.note:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import orientation
 from app.views.canvas.image_layer import ImageLayer, Patch, View, area_of, level_of
-from app.views.theme import THEME
+from app.views.theme import DARK
 from app.workspace.viewport import Display
 
 MIN_PIXELS_ACROSS = 4  # closest zoom: so many image pixels across the view
@@ -46,7 +46,7 @@ class ImageView(pg.GraphicsView):
 
     def __init__(self) -> None:
         self._fitted = False  # pyqtgraph calls resizeEvent inside its constructor
-        super().__init__(background=THEME.canvas)
+        super().__init__(background=DARK.canvas)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

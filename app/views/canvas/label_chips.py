@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from app.imaging.findings import Finding, Polyline
 from app.views import wording
 from app.views.canvas.finding_shapes import Shape
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
 from app.workspace import drawing
 
@@ -173,17 +173,17 @@ def draw(painter: QPainter, placed: Sequence[PlacedChip]) -> None:
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         if item.chip.keep_off is not None:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(with_alpha(THEME.overlay_shade, 0.7 if strong else 0.5))
+            painter.setBrush(with_alpha(DARK.overlay_shade, 0.7 if strong else 0.5))
             painter.drawRoundedRect(rect, 2, 2)
             painter.setPen(tint)
             painter.drawText(rect.adjusted(SMALL_PAD_X, 0, 0, 0), left, item.text)
             continue
         painter.setPen(QPen(tint, 1.6 if strong else 1.0))
-        painter.setBrush(with_alpha(THEME.window, 0.95 if strong else 0.82))
+        painter.setBrush(with_alpha(DARK.window, 0.95 if strong else 0.82))
         painter.drawRoundedRect(rect, 5.0, 5.0)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(tint)
         painter.drawEllipse(QPointF(rect.left() + PAD_X + 1.2, rect.center().y()), 3.0, 3.0)
-        painter.setPen(QColor(THEME.text))
+        painter.setPen(QColor(DARK.text))
         text_rect = rect.adjusted(PAD_X + 8, 0, -PAD_X * 0.5, 0)
         painter.drawText(text_rect, left, item.text)

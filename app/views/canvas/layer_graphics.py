@@ -37,7 +37,7 @@ from app.views.background import Background
 from app.views.canvas import finding_shapes
 from app.views.canvas.finding_items import CROSS, LINE, on_screen
 from app.views.canvas.image_view import ImageView
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
 from app.workspace.layers import Layers
 
@@ -183,7 +183,7 @@ def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: f
     width = max(metrics.horizontalAdvance(line) for line in lines)
     box = QRectF(at.x(), at.y(), width + 8 * size, metrics.lineSpacing() * len(lines) + 4 * size)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+    painter.setBrush(with_alpha(DARK.overlay_shade, 0.55))
     painter.drawRoundedRect(box, 3 * size, 3 * size)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setFont(font)

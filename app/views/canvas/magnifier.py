@@ -21,7 +21,7 @@ from app.imaging.pixels import pipeline
 from app.imaging.pixels.stored_levels import screen_words
 from app.views.canvas import colormaps
 from app.views.canvas.image_layer import PIXEL_ZOOM, Area, Buffer, area_of, to_qimage
-from app.views.theme import THEME, color
+from app.views.theme import DARK, color
 
 if TYPE_CHECKING:
     from app.views.canvas.canvas import Canvas
@@ -140,7 +140,7 @@ class Magnifier(QWidget):
         glass = QRectF(self.rect()).adjusted(2, 2, -2, -2)
         path = QPainterPath()
         path.addEllipse(glass)
-        painter.fillPath(path, color(THEME.canvas))
+        painter.fillPath(path, color(DARK.canvas))
         if self._at is not None:
             painter.setClipPath(path)
             way = self._transform(self._at)
@@ -148,7 +148,7 @@ class Magnifier(QWidget):
             self._draw(painter, way, area_of(inverse.mapRect(glass), margin=1))
             painter.resetTransform()
             painter.setClipping(False)
-        painter.setPen(QPen(color(THEME.accent), 2))
+        painter.setPen(QPen(color(DARK.accent), 2))
         painter.drawEllipse(glass)
         painter.end()
 

@@ -8,7 +8,7 @@ user pans or zooms beyond that area, there is a new request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -95,8 +95,16 @@ class Picture:
 
     @property
     def presets(self) -> tuple[Window, ...]:
-        """Entries for the menu of intensity windows, made when asked for: it takes over 1 ms."""
-        return windows.frame_presets(self.job.frame, self.job.instance.get("Modality"))
+        """The entries of the menu of intensity windows, without presets of the user's own."""
+        return self.presets_with({})
+
+    def presets_with(self, own: Mapping[str, Sequence[Window]]) -> tuple[Window, ...]:
+        """Return the entries of the menu of intensity windows, which takes over 1 ms.
+
+        `own` has the user's presets by modality.
+        """
+        modality = self.job.instance.get("Modality")
+        return windows.frame_presets(self.job.frame, modality, own.get(modality.upper()))
 
     def covers(self, view: View) -> bool:
         """Return whether a patch at the level of `view` includes the whole area of `view`."""

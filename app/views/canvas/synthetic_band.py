@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.views import wording
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.translation import tr
 
 HEIGHT = 30.0  # px on screen
@@ -47,7 +47,7 @@ def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None
         return
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    edge = QPen(QColor(THEME.synthetic), EDGE * size)
+    edge = QPen(QColor(DARK.synthetic), EDGE * size)
     edge.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
     painter.setPen(edge)
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -66,7 +66,7 @@ def draw_small(painter: QPainter, area: QRectF) -> None:
 
 
 def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
-    painter.fillRect(strip, QColor(THEME.synthetic))
+    painter.fillRect(strip, QColor(DARK.synthetic))
     room = strip.width() - _PAD * strip.height() / HEIGHT
     forms = (tr("SYNTHETIC: not a patient"), tr("SYNTHETIC"), "SYNTH")
     wanted = (text(model), *forms) if model else forms[1:]
@@ -79,7 +79,7 @@ def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
         wide = QFontMetricsF(_font(pixels)).horizontalAdvance(line)
         font = _font(max(pixels * room / wide, 5.0))
     painter.setFont(font)
-    painter.setPen(QColor(THEME.synthetic_text))
+    painter.setPen(QColor(DARK.synthetic_text))
     painter.drawText(strip, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, line)
 
 

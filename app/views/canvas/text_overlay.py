@@ -24,7 +24,7 @@ from app.views import wording
 from app.views.canvas import heatmap_legend, label_chips, synthetic_band
 from app.views.canvas.corner_text import TOOLS_IN_LIST, Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
-from app.views.theme import THEME, TYPE, ui_font
+from app.views.theme import DARK, TYPE, ui_font
 from app.views.theme import color as with_alpha
 from app.views.translation import tr
 
@@ -66,7 +66,7 @@ def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Blo
 
     If the list of tools in `Corners.warning` is too high for the image, a short text replaces it.
     """
-    ink, warn = THEME.overlay_text, THEME.warning
+    ink, warn = DARK.overlay_text, DARK.warning
     blocks: list[Block] = []
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
@@ -159,7 +159,7 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
 
 @cache
 def _shade(alpha: float = 0.5) -> QColor:
-    return with_alpha(THEME.overlay_shade, alpha)
+    return with_alpha(DARK.overlay_shade, alpha)
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
@@ -210,7 +210,7 @@ def _draw_side(painter: QPainter, text: str, rect: QRectF, size: float) -> None:
     painter.setFont(_side_font(size))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     _plate(painter, rect, size)
-    _shadowed(painter, rect, _LEFT, text, QColor(THEME.overlay_text))
+    _shadowed(painter, rect, _LEFT, text, QColor(DARK.overlay_text))
 
 
 @cache
@@ -266,7 +266,7 @@ def preload_glyphs() -> None:
     draw_blocks(painter, corner_blocks(Corners(top_left=(glyphs[:48], glyphs[48:])), area))
     draw_sides(painter, Sides("LA", "RP", "HF", "F"), area)
     chips = [
-        Chip("", part, QPointF(800, 100), THEME.text)
+        Chip("", part, QPointF(800, 100), DARK.text)
         for part in (glyphs[n : n + 24] for n in range(0, 99, 24))
     ]
     label_chips.draw(painter, label_chips.place(chips, area))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from app.views.agent_thread import Question
 from app.views.chat.widgets import ElidedText
-from app.views.icons import pixmap
+from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, restyle
 from app.views.translation import tr
@@ -187,9 +187,7 @@ class Composer(QFrame):
     def _button(self, name: str, picture: str, tint: str, tip: str) -> QPushButton:
         button = QPushButton()
         button.setObjectName(name)
-        picture_of = QIcon(pixmap(picture, 16, tint, 2.0))
-        picture_of.addPixmap(pixmap(picture, 16, THEME.text_faint, 2.0), QIcon.Mode.Disabled)
-        button.setIcon(picture_of)
+        button.setIcon(icon(picture, tint, off_tint=THEME.text_faint))
         button.setIconSize(QSize(16, 16))
         button.setToolTip(tip)
         button.setAccessibleName(tip)

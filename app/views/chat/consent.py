@@ -39,7 +39,7 @@ from app.views.chat.widgets import WrappedText
 from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import BULLET, TextView, literal_view
-from app.views.theme import SPACE, THEME, part_sheet
+from app.views.theme import DARK, SPACE, THEME, part_sheet
 from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import sentence
@@ -173,7 +173,7 @@ class PictureWindow(QDialog):
         self.area = QScrollArea()
         self.area.setWidget(self.picture)
         self.area.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {THEME.canvas}; }}")
+        self.area.setStyleSheet(f"QScrollArea, QLabel {{ background: {DARK.canvas}; }}")
         self.area.setAccessibleName(tr("The picture; scroll with the arrow keys"))
         size = tr("{width} x {height} pixels, in full size").format(
             width=image.width(), height=image.height()

@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import lru_cache
 from itertools import pairwise
 
 from PySide6.QtGui import (
@@ -170,7 +171,6 @@ class MarkdownWriter:
     def __init__(self, document: QTextDocument) -> None:
         self._document = document
         self._linker = Linker()
-        self._formats = _char_formats()
         self._clear()
 
     @property
@@ -287,6 +287,10 @@ class MarkdownWriter:
             self._write_spans(table.cellAt(0, number).firstCursorPosition(), text, bold=head)
         cursor.movePosition(QTextCursor.MoveOperation.End)
 
+    @property
+    def _formats(self) -> dict[Style, QTextCharFormat]:
+        return _char_formats(THEME.window)
+
     def _write_spans(self, cursor: QTextCursor, text: str, *, bold: bool) -> None:
         for span in self._linker.spans(text):
             cursor.insertText(span.text, self._format(span, bold=bold))
@@ -310,7 +314,9 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inside)]
 
 
-def _char_formats() -> dict[Style, QTextCharFormat]:
+@lru_cache(maxsize=2)
+def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
+    """Return the formats of the styles in the shown theme, which a colour of its own names."""
     formats = {style: QTextCharFormat() for style in Style}
     for form in formats.values():
         form.setForeground(QColor(THEME.text))

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
 from app.views.chat.widgets import WrappedText, link_button, show_open
-from app.views.icons import icon, pixmap
+from app.views.icons import icon
 from app.views.layouts import Flow, column
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.translation import tr, tr_n, translatable
-from app.views.widgets import label
+from app.views.widgets import IconLabel, label
 from app.views.wording import PackTexts
 
 _LONGEST = 2_000  # characters of a reason: it is shown in full
@@ -166,8 +166,8 @@ class PlanLineView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._shown: PlanLine | None = None
-        self._mark = QLabel()
-        self._mark.setFixedSize(_ICON, _ICON + 4)
+        self._mark = IconLabel("square", _ICON)
+        self._mark.setFixedHeight(_ICON + 4)
         self.title = WrappedText()
         self.word = label("", "caption")
         self.word.setContentsMargins(0, 2, 0, 0)
@@ -188,7 +188,7 @@ class PlanLineView(QWidget):
         if line == self._shown:
             return
         self._shown = line
-        self._mark.setPixmap(pixmap(line.icon, _ICON, line.tint, 2.0))
+        self._mark.set_icon(line.icon, line.tint)
         self._mark.setAccessibleName(line.word)
         self.title.set_full(line.title, 4 * _LONGEST)
         self.word.setText(line.word)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from PySide6.QtCore import QObject, QSize, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from app.errors import Cancelled, SightlineError, UsageError
@@ -17,16 +17,15 @@ from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views import icons
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.models import model_wording
 from app.views.models.consent_dialog import Question, is_loaded, unknown_question
 from app.views.models.models_table import TONES
 from app.views.settings.fields import wrapped_label
-from app.views.theme import SPACE
+from app.views.theme import SPACE, current
 from app.views.translation import tr, tr_n
-from app.views.widgets import label, push_button
+from app.views.widgets import IconLabel, push_button
 
 _PROGRESS_MS = 100
 _STEPS = 1000
@@ -69,7 +68,8 @@ class TaskBar(QWidget):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(tr("Progress"))
-        self.icon = label()
+        self.icon = IconLabel("cpu")
+        self.icon.hide()
         self.text = wrapped_label("", "")
         self.cancel = push_button(tr("Cancel"), cancel)
         self.cancel.setAutoDefault(False)
@@ -101,13 +101,13 @@ class TaskBar(QWidget):
         """Show a text with an icon; `tone` is a key of `TONES`, the colours."""
         self.text.setText(text)
         self.text.setAccessibleName(text)
-        self.text.setStyleSheet("" if tone == "busy" else f"color: {TONES[tone]};")
-        self.icon.setPixmap(icons.icon(icon, TONES[tone]).pixmap(QSize(SPACE.icon, SPACE.icon)))
+        self.text.setStyleSheet("" if tone == "busy" else f"color: {current(TONES[tone])};")
+        self.icon.set_icon(icon, TONES[tone])
+        self.icon.setVisible(bool(text))
 
     def clear(self) -> None:
         """Remove the text and the icon."""
         self.say("", "busy", "cpu")
-        self.icon.clear()
 
 
 class ModelTasks(QObject):

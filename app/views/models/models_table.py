@@ -17,7 +17,7 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.models import model_wording
-from app.views.theme import THEME
+from app.views.theme import THEME, current
 from app.views.translation import tr, translatable
 from app.views.widgets import Index, RowModel, RowTable, plain_tip
 from app.views.wording import PackTexts
@@ -112,7 +112,7 @@ class ModelsModel(RowModel):
             return plain_tip(f"{text}\n{state.more}".strip() if column == STATE else text)
         if role == Qt.ItemDataRole.ForegroundRole:
             if column == STATE:
-                return QColor(TONES[state.tone])
+                return QColor(current(TONES[state.tone]))
             return QColor(THEME.text if column == TITLE else THEME.text_muted)
         if role == Qt.ItemDataRole.DecorationRole and column == STATE:
             return icons.icon(state.icon, TONES[state.tone])

@@ -24,7 +24,7 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.install_plan import Consent, InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views import icons, wording
+from app.views import wording
 from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import Flow, column, row
 from app.views.models import consent_dialog, model_wording
@@ -33,9 +33,9 @@ from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
 from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.settings.fields import wrapped_label
 from app.views.text_view import BULLET, TextView
-from app.views.theme import SPACE, THEME, part_sheet
+from app.views.theme import SPACE, THEME, current, current_sheet, part_sheet
 from app.views.translation import tr, translatable
-from app.views.widgets import EmptyState, label, push_button
+from app.views.widgets import EmptyState, IconLabel, label, push_button
 from app.views.wording import PackTexts
 
 _SIZE = QSize(1240, 760)
@@ -97,7 +97,8 @@ class ModelsWindow(QDialog):
         self.setObjectName("modelsWindow")
         self.setWindowTitle(tr("Models"))
         self.setStyleSheet(
-            part_sheet("settings").replace("#settingsDialog", "#modelsWindow") + _SHEET
+            part_sheet("settings").replace("#settingsDialog", "#modelsWindow")
+            + current_sheet(_SHEET)
         )
         self.setMinimumSize(_LEAST)
         self._store = store
@@ -390,7 +391,7 @@ class ModelDetails(QScrollArea):
         inside.setObjectName("modelDetailsPage")
         self.title = wrapped_label("", "heading")
         self.tools = wrapped_label("", "muted")
-        self.state_icon = label()
+        self.state_icon = IconLabel("cpu", 16)
         self.state = wrapped_label("", "strong")
         self.state_more = wrapped_label("", "muted")
         state = row(self.state_icon, (self.state, 1), spacing=6)
@@ -432,9 +433,9 @@ class ModelDetails(QScrollArea):
         self.state.setText(state.text)
         self.state_more.setText(state.more)
         self.state_more.setVisible(bool(state.more))
-        tint = TONES[state.tone]
+        tint = current(TONES[state.tone])
         self.state.setStyleSheet(f"color: {tint};")
-        self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
+        self.state_icon.set_icon(state.icon, tint)
 
 
 def _terms(status: ModelStatus) -> str:

@@ -36,6 +36,7 @@ from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.settings.fields import (
     Amount,
+    Choice,
     Form,
     GrantList,
     SettingsPage,
@@ -55,6 +56,7 @@ _PAGES = (
     (translatable("Limits"), "clock", "limits"),
     (translatable("Tools"), "wrench", "tools"),
     (translatable("Privacy"), "shield-check", "privacy"),
+    (translatable("Appearance"), "contrast", "appearance"),
 )
 """Title, icon and attribute of `SettingsDialog` of each page."""
 
@@ -157,8 +159,13 @@ class SettingsDialog(QDialog):
             self._settings.llm, sources.consents, sources.keys, self._tasks, sources.show_audit
         )
 
+    @cached_property
+    def appearance(self) -> AppearancePage:
+        """The page about how the windows look."""
+        return AppearancePage(self._settings.theme)
+
     def show_page(self, name: str) -> None:
-        """Show a page: "model", "limits", "tools" or "privacy"."""
+        """Show a page: "model", "limits", "tools", "privacy" or "appearance"."""
         self.list.setCurrentRow([page for _title, _icon, page in _PAGES].index(name))
 
     def current(self) -> Settings:
@@ -169,6 +176,8 @@ class SettingsDialog(QDialog):
         if "tools" in self.__dict__:
             changed["policy"] = self.tools.policy()
             changed |= self.tools.device_values()
+        if "appearance" in self.__dict__:
+            changed["theme"] = self.appearance.theme.value
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
@@ -325,6 +334,22 @@ class LimitsPage(SettingsPage):
         for name, field in self.fields.items():
             field.setValue(getattr(limits, name))
         self.rules_first.setChecked(limits.rules_first)
+
+
+class AppearancePage(SettingsPage):
+    """The page about how the windows look."""
+
+    def __init__(self, theme: str) -> None:
+        super().__init__()
+        self.add_heading(tr("How do the windows look?"))
+        form = Form()
+        schemes = (("system", tr("System")), ("dark", tr("Dark")), ("light", tr("Light")))
+        self.theme = Choice(schemes)
+        self.theme.choose(theme)
+        note = tr("Also under View > Theme. Images are on black in every theme.")
+        form.add_row(tr("Theme"), self.theme, note=note)
+        self.column.addLayout(form)
+        self.column.addStretch(1)
 
 
 class PrivacyPage(SettingsPage):

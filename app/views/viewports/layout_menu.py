@@ -167,7 +167,8 @@ class LayoutMenu(QMenu):
         self.protocols.aboutToShow.connect(self._list_protocols)
         self.arrange = make_action(tr("Arrange by protocol"), hanging.arrange, "Ctrl+Alt+A")
         self.keep = make_action(tr("Keep this layout for studies like this"), hanging.keep)
-        self.folder = make_action(tr("Edit my hanging protocols…"), hanging.open_folder)
+        self.manage = make_action(tr("Manage hanging protocols…"), hanging.manage)
+        self.folder = make_action(tr("Folder of my hanging protocols…"), hanging.open_folder)
         self._list_protocols()
         layout.changed.connect(self.refresh)
         layout.active_changed.connect(self.refresh)
@@ -182,7 +183,7 @@ class LayoutMenu(QMenu):
         if self.protocols.isEmpty():
             self.protocols.addAction(tr("None for this study")).setEnabled(False)
         self.protocols.addSeparator()
-        self.protocols.addActions([self.arrange, self.keep, self.folder])
+        self.protocols.addActions([self.arrange, self.keep, self.manage, self.folder])
 
     def _close_menus(self) -> None:
         self.close()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.space.planes import FramePlane
 from app.views.canvas.image_view import ImageView
-from app.views.theme import THEME, color
+from app.views.theme import DARK, color
 
 _SAME_PLANE = 0.087
 """Sine of the angle (5 degrees) below which two planes have no line in common worth drawing."""
@@ -105,7 +105,7 @@ class PlaneMarks(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        pen = QPen(color(THEME.warning, 0.8), 1.0)
+        pen = QPen(color(DARK.warning, 0.8), 1.0)
         pen.setCosmetic(True)
         if self.line is not None:
             pen.setStyle(Qt.PenStyle.DashLine)

@@ -16,6 +16,7 @@ from app.imaging.types import Content, Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.views.translation import tr
+from app.views.viewports.protocol_dialog import ProtocolDialog
 from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
 from app.workspace.layout import Slot
 from app.workspace.priors import is_same_person
@@ -48,6 +49,7 @@ class StudyHanging(QObject):
         self._background = background
         self._notices = notices
         self._may_arrange = may_arrange
+        self.undo_key: Callable[[], str] = lambda: ""
         self.protocols = Protocols(folder)
         self._read = False
         self._hung: tuple[Slot, ...] = ()  # of the last arrangement
@@ -106,7 +108,9 @@ class StudyHanging(QObject):
         self._notices.show_notice(
             "info",
             tr(arrangement.protocol.title),
-            tr("{own}{why}. Ctrl+Z shows the study as before.").format(own=own, why=why),
+            tr("{own}{why}. {key} shows the study as before.").format(
+                own=own, why=why, key=self.undo_key() or tr("Undo")
+            ),
             action=(tr("Undo"), partial(self._undo, self._workspace.commands.undo_label)),
         )
 
@@ -212,6 +216,13 @@ class StudyHanging(QObject):
             "laterality": side if radiograph and side in ("L", "R") else "",
             "window": [window.center, window.width] if own and window is not None else [],
         }, (shown if radiograph else id(series))
+
+    def manage(self) -> None:
+        """Open the dialog in which protocols are edited, switched off and deleted."""
+        parent = self._notices.window()
+        self._with_protocols(
+            lambda: ProtocolDialog(self.protocols, self.loaded.emit, parent).open()
+        )
 
     def open_folder(self) -> None:
         """Open the folder of the user's own protocols in the system's file manager."""

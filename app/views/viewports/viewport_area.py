@@ -14,7 +14,7 @@ from app.views.canvas.corner_text import Detail
 from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.pane import PaneArea
 from app.views.documents.document_pages import DRAWN
-from app.views.theme import THEME
+from app.views.theme import DARK
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
 from app.views.viewports.viewport_frame import (
     SERIES_MIME,
@@ -102,13 +102,13 @@ class ScreenArea(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(THEME.window))
+        painter.fillRect(self.rect(), QColor(DARK.window))
         active = self._layout.active
         here = active in self._shown.viewports and active in self._frames
         if len(self._layout.viewports) > 1 and here:
             frame = self._frames[active].geometry()
             around = frame.adjusted(-GAP + 1, -GAP + 1, GAP - 1, GAP - 1)
-            painter.fillRect(around, QColor(THEME.accent))
+            painter.fillRect(around, QColor(DARK.accent))
         painter.end()
 
 

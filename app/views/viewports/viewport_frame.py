@@ -30,7 +30,7 @@ from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader, SeriesWindow
 from app.views.notices import Action, Placeholder
-from app.views.theme import THEME, color
+from app.views.theme import DARK, color
 from app.views.viewports.viewport_bar import REACH, VIEWPORT_MIME, ViewportBar
 from app.workspace.display_settings import DisplaySettings
 from app.workspace.layout import Edge
@@ -223,7 +223,7 @@ class _DropZone(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), color(THEME.accent, 0.25))
-        painter.setPen(color(THEME.accent))
+        painter.fillRect(self.rect(), color(DARK.accent, 0.25))
+        painter.setPen(color(DARK.accent))
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         painter.end()
