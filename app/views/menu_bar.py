@@ -245,8 +245,8 @@ class MainActions:
 
         self.drawing_tools: dict[str, QAction] = {}
         self.pointers = (
-            add(tr("Left drag: window"), "", "Shift+W", "sun-medium"),
-            add(tr("Left drag: pan"), mouse_gestures.PAN, "Shift+P", "hand"),
+            add(tr("Left drag: window"), "", "D", "sun-medium"),
+            add(tr("Left drag: pan"), mouse_gestures.PAN, "G", "hand"),
             add(tr("Left drag: zoom"), mouse_gestures.ZOOM, "Shift+Z", "zoom-in"),
             add(tr("Left drag: scroll"), mouse_gestures.SCROLL, "Shift+S", "move-vertical"),
         )

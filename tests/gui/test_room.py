@@ -223,7 +223,7 @@ def stack(open_window: Open, wait_until: WaitUntil) -> MainWindow:
 @pytest.mark.parametrize(
     ("name", "key", "cursor"),
     [
-        ("Pan", Qt.Key.Key_P, Qt.CursorShape.OpenHandCursor),
+        ("Pan", Qt.Key.Key_G, Qt.CursorShape.OpenHandCursor),
         ("Zoom", Qt.Key.Key_Z, Qt.CursorShape.BitmapCursor),
         ("Scroll", Qt.Key.Key_S, Qt.CursorShape.BitmapCursor),
     ],
@@ -233,10 +233,13 @@ def test_the_left_button_does_what_the_chosen_tool_says(
 ):
     canvas, button = stack.canvas, tool_button(stack, name)
     window_button = tool_button(stack, "Window")
+    shift, none = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.NoModifier
+    held = none if name == "Pan" else shift
     assert window_button.isChecked()
-    assert "Shift+" in button.toolTip()
+    key_text = key.name.removeprefix("Key_")
+    assert f"{key_text})" in button.toolTip()
     for choose in (
-        lambda: QTest.keyClick(canvas, key, Qt.KeyboardModifier.ShiftModifier),
+        lambda: QTest.keyClick(canvas, key, held),
         lambda: QTest.mouseClick(button, LEFT, pos=QPoint(10, 10)),
     ):
         choose()
@@ -294,7 +297,7 @@ def focusable(window: MainWindow) -> list[QWidget]:
     """The widgets of a window that Tab can reach, in its order, whether shown now or not."""
     chain: list[QWidget] = []
     widget = window.nextInFocusChain()
-    while widget is not window:
+    while widget is not None and widget is not window:
         if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:
             chain.append(widget)
         widget = widget.nextInFocusChain()

@@ -77,10 +77,11 @@ class Corners:
             first, rest = (), self.series_warning
         if not rest:
             return first
-        one, many = (
-            ("%n more warning", "%n more warnings") if first else ("%n warning", "%n warnings")
-        )
-        return (*first, f"{SIGN} {tr_n(one, many, len(rest))}")
+        count = len(rest)
+        told = tr_n("%n warning", "%n warnings", count)
+        if first:
+            told = tr_n("%n more warning", "%n more warnings", count)
+        return (*first, f"{SIGN} {told}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ class ViewportFrame(QWidget):
     def _watch_page(self, number: int) -> None:
         """Let the mouse find the bar over a page too, whose parts take the mouse."""
         page = self.documents.widget(number)
+        assert page is not None
         for part in (page, *page.findChildren(QWidget)):
             part.setMouseTracking(True)
             part.installEventFilter(self)
