@@ -179,6 +179,9 @@ def test_linked_viewports_follow_a_region(
     QTest.mouseRelease(canvas.viewport(), LEFT, pos=end)
     wait_until(lambda: not window.busy)
     assert canvas.shown_window == second.canvas.shown_window != Window(500, 1000)
+    window.actions_.presets.aboutToShow.emit()
+    (checked,) = [one for one in window.actions_.presets.actions() if one.isChecked()]
+    assert checked.text().startswith("From a region\tC ")
     assert not window.actions_.region.isChecked()
 
 
