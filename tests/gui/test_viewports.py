@@ -461,6 +461,7 @@ def test_a_linked_window_is_that_of_the_other(desk: Desk):
     desk.arrange("1x2")
     desk.link("window")
     desk.window.canvas.set_window(Window(40, 400))
+    activate(desk.window, desk.wait_until)
     desk.key(Qt.Key.Key_I)
     desk.settle()
     second = desk.frames[1].canvas

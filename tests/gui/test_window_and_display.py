@@ -41,6 +41,7 @@ from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, fr
 pytestmark = pytest.mark.gui
 
 KEY = Qt.Key
+ATTEMPTS = 8
 
 
 @pytest.fixture
@@ -238,6 +239,7 @@ def test_a_useless_window_of_a_file_is_named_and_replaced_by_one_click(
     assert grey_limits(shown) == pytest.approx((low, high), abs=5)
     assert "(fitted to the image)" in canvas.overlay.corners.bottom_left[-1]
     assert not hint.isVisible()
+    activate(window, wait_until)
     QTest.keyClick(canvas, KEY.Key_R)
     wait_until(lambda: not window.busy)
     assert canvas.shown_window == voi.windows[0]
@@ -411,7 +413,9 @@ def test_a_large_frame_is_counted_and_dragged_without_a_stall(
     show(window, decoder, wait_until, stored=stored)
     panel = panel_of(window, wait_until)
     stalls: list[float] = []
-    for uid in ("1.2", "1.3", "1.4"):  # other programs on the machine can only lengthen a stall
+    # Other programs on the machine can only lengthen a stall: once without one is proof.
+    while len(stalls) < ATTEMPTS and min(stalls, default=math.inf) >= 50:
+        uid = f"1.{len(stalls) + 2}"
         decoder.frames[(uid, 0)] = frame(uid, stored=stored)
         before = panel.histogram
         gui_heartbeat.restart()
