@@ -416,6 +416,8 @@ class Overlay(QWidget):
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Set the label chips, and place them clear of each other and of other text if possible."""
+        if not chips and not self._placed:
+            return
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
         taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))
@@ -455,6 +457,7 @@ class Overlay(QWidget):
         taken = [block.rect for block in blocks]
         place = heatmap_legend.rect_of(self.legend, self._area(), taken=taken)
         heatmap_legend.draw(painter, self.legend, place)
-        label_chips.draw(painter, self._placed)
+        if self._placed:
+            label_chips.draw(painter, self._placed)
         synthetic_band.draw(painter, self.synthetic, QRectF(self.rect()))
         painter.end()
