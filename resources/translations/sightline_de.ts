@@ -35,6 +35,11 @@
             <source> tokens</source>
             <translation> Tokens</translation>
         </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>"{0}" had an unusable value ({1}): the default is used.</source>
+            <translation>„{0}“ hatte einen unbrauchbaren Wert ({1}): Der Standardwert wird verwendet.</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/attributes.py" />
             <source>%n attributes</source>
@@ -920,6 +925,11 @@
             <translation>Angiographie</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Angle</source>
+            <translation>Winkel</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -993,6 +1003,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Anything else that acts on this computer.</source>
             <translation>Alles andere, was auf diesen Computer wirkt.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Aorta</source>
+            <translation>Aorta</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -1264,6 +1279,11 @@
             <translation>Antwort des Assistenten</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Atelectasis</source>
+            <translation>Atelektase</translation>
+        </message>
+        <message>
             <location filename="../../app/views/window_docks.py" />
             <source>Attributes</source>
             <translation>Attribute</translation>
@@ -1351,6 +1371,11 @@
             <translation>geb. {born}</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Box</source>
+            <translation>Rechteck</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Brain</source>
             <translation>Gehirn</translation>
@@ -1434,6 +1459,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Cardiomegaly</source>
+            <translation>Kardiomegalie</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -1836,6 +1866,11 @@
             <translation>Einwilligung zurückgezogen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Consolidation</source>
+            <translation>Konsolidierung</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>content below level {0} is not shown</source>
             <translation>Inhalt unterhalb der Ebene {0} wird nicht gezeigt</translation>
@@ -2139,6 +2174,11 @@
             <translation>startete nicht innerhalb von {0} s</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Difference</source>
+            <translation>Differenz</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
@@ -2311,6 +2351,11 @@
             <translation>Frühere Gespräche</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Edema</source>
+            <translation>Ödem</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit a mask with the brush</source>
             <translation>Maske mit dem Pinsel bearbeiten</translation>
@@ -2326,9 +2371,24 @@
             <translation>Vorgaben bearbeiten…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Effusion</source>
+            <translation>Erguss</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Emphysema</source>
+            <translation>Emphysem</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>ended unexpectedly (code {0})</source>
             <translation>endete unerwartet (Code {0})</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Enlarged Cardiomediastinum</source>
+            <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -2473,6 +2533,11 @@
             <translation>Exportieren…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Facies Diaphragmatica</source>
+            <translation>Facies diaphragmatica</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <location filename="../../app/views/models/model_wording.py" />
             <source>Failed</source>
@@ -2493,6 +2558,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Faster cine</source>
             <translation>Cine schneller</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Fibrosis</source>
+            <translation>Fibrose</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -2706,6 +2776,11 @@
             <translation>Schlüssel löschen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Fracture</source>
+            <translation>Fraktur</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>frame of reference {0}</source>
             <translation>Bezugssystem {0}</translation>
@@ -2843,6 +2918,16 @@
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Heart</source>
+            <translation>Herz</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Heart width</source>
+            <translation>Herzbreite</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Heatmap: {label}</source>
             <translation>Heatmap: {label}</translation>
@@ -2861,6 +2946,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Hernia</source>
+            <translation>Hernie</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -3092,6 +3182,11 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>inferred from</source>
             <translation>abgeleitet aus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Infiltration</source>
+            <translation>Infiltrat</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -4187,6 +4282,11 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>JSON in the text</source>
             <translation>JSON im Text</translation>
@@ -4348,6 +4448,11 @@
             <translation>Links</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Clavicle</source>
+            <translation>Linke Klavikula</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Left drag</source>
             <translation>Links ziehen</translation>
@@ -4378,9 +4483,29 @@
             <translation>Linkes Ziehen: zoomen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Hilus Pulmonis</source>
+            <translation>Linker Hilus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Lung</source>
+            <translation>Linke Lunge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>left out</source>
             <translation>ausgelassen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Scapula</source>
+            <translation>Linke Skapula</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Length</source>
+            <translation>Länge</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -4613,6 +4738,16 @@
             <translation>Lunge</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Lung Lesion</source>
+            <translation>Lungenläsion</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Lung Opacity</source>
+            <translation>Verschattung der Lunge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
@@ -4684,9 +4819,19 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Mass</source>
+            <translation>Raumforderung</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
@@ -4770,6 +4915,7 @@
             <translation>Prozessor oder Vokabular von MedGemma kann nicht geladen werden</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
             <location filename="../../resources/tables/dicom.toml" />
             <source>Mediastinum</source>
             <translation>Mediastinum</translation>
@@ -5131,6 +5277,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>no {0} name is set for the endpoint</source>
             <translation>für den Endpunkt ist kein Name ({0}) gesetzt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Nodule</source>
+            <translation>Rundherd</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -6000,9 +6151,34 @@
             <translation>Bitte versuchen Sie es erneut oder melden Sie es; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pleural_Thickening</source>
+            <translation>Pleuraverdickung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Plot {number} / {count}</source>
             <translation>Kurve {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pneumonia</source>
+            <translation>Pneumonie</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pneumothorax</source>
+            <translation>Pneumothorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Point</source>
+            <translation>Punkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Point outside</source>
+            <translation>Punkt außerhalb</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -6544,9 +6720,29 @@
             <translation>Rechts</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Clavicle</source>
+            <translation>Rechte Klavikula</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Right drag, click</source>
             <translation>Rechts ziehen, klicken</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Hilus Pulmonis</source>
+            <translation>Rechter Hilus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Lung</source>
+            <translation>Rechte Lunge</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Scapula</source>
+            <translation>Rechte Skapula</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7281,6 +7477,16 @@
             <translation>ein Teil des Gesprächs konnte nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>Some rules for tools cannot be read: every tool asks.</source>
+            <translation>Einige Regeln für Werkzeuge sind nicht lesbar: Jedes Werkzeug fragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>Some settings were not as expected</source>
+            <translation>Einige Einstellungen waren nicht wie erwartet</translation>
+        </message>
+        <message>
             <location filename="../../app/errors.py" />
             <source>Something unexpected went wrong ({0})</source>
             <translation>Etwas Unerwartetes ist schiefgegangen ({0})</translation>
@@ -7319,6 +7525,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>specimen</source>
             <translation>Präparat</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Spine</source>
+            <translation>Wirbelsäule</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -8081,6 +8292,11 @@
             <translation>das Layout kann nicht behalten werden: {error}</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>The layout of the window</source>
+            <translation>das Layout des Fensters</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The left and right arrow keys change its length</source>
             <translation>Die Pfeiltasten links und rechts ändern seine Länge</translation>
@@ -8104,6 +8320,11 @@
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The limit of tool calls for one question was reached.</source>
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The list of recent openings</source>
+            <translation>die Liste der zuletzt geöffneten</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -8291,6 +8512,16 @@
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>The rule for "{0}" is unusable: it counts as "ask".</source>
+            <translation>Die Regel für „{0}“ ist unbrauchbar: Sie gilt als „fragen“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The rules for {0} are unusable: no tool may {1}.</source>
+            <translation>Die Regeln für {0} sind unbrauchbar: Kein Werkzeug darf {1}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The run was stopped by a limit ({stopped_by}).</source>
             <translation>Der Lauf wurde durch eine Grenze gestoppt ({stopped_by}).</translation>
@@ -8321,9 +8552,19 @@
             <translation>die Antwort des Servers ist zu lang</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>The settings</source>
+            <translation>die Einstellungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>The settings could not be saved</source>
             <translation>Die Einstellungen konnten nicht gespeichert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The settings of the display</source>
+            <translation>die Einstellungen der Anzeige</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -8627,6 +8868,11 @@
             <translation>Sie können nicht gespeichert werden ({reason}): sie gelten, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>They hold until Sightline is closed. Make room on the disk, or ask this computer's administrator for the right to write into the settings folder.</source>
+            <translation>Sie gelten, bis Sightline geschlossen wird. Schaffen Sie Platz auf dem Datenträger, oder bitten Sie den Administrator dieses Computers um das Schreibrecht für den Einstellungsordner.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>They run on</source>
             <translation>Sie laufen auf</translation>
@@ -8885,6 +9131,11 @@
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>this weights file cannot be read: it is damaged or not a weights file</source>
             <translation>diese Gewichtedatei ist nicht lesbar: Sie ist beschädigt oder keine Gewichtedatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Thorax width</source>
+            <translation>Thoraxbreite</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -9272,6 +9523,16 @@
             <translation>Wellenform</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Weasand</source>
+            <translation>Ösophagus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Web page (*.html)</source>
+            <translation>Webseite (*.html)</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Weights asked for</source>
             <translation>Gewichte angefordert</translation>
@@ -9562,6 +9823,16 @@
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>Your hanging protocols</source>
+            <translation>Ihre Hängeprotokolle</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>Your keyboard shortcuts</source>
+            <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Your own</source>
             <translation>Ihr eigenes</translation>
@@ -9595,6 +9866,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>your rule</source>
             <translation>Ihre Regel</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>Your window presets</source>
+            <translation>Ihre Fenstervorgaben</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9661,6 +9937,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} comes with Sightline and cannot be removed</source>
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
+            <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>{0} could not be read: the defaults are used. The old file is kept as {1}.</source>
+            <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />

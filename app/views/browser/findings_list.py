@@ -386,7 +386,7 @@ class FindingRow:
     @property
     def title(self) -> str:
         """The finding's label."""
-        return wording.one_line(self.finding.label)
+        return wording.label_text(self.finding)
 
     @property
     def value(self) -> str:
@@ -516,7 +516,7 @@ class FindingsModel(QAbstractListModel):
                 ids = tuple(row.finding.id for row in labels)
                 self.known.update(ids)
                 seen = any(row.annotation.visible for row in labels)
-                rows += [MakerRow(entry.title, ids, seen, _FROM_FILE), *labels]
+                rows += [MakerRow(entry.title, ids, seen, tr(_FROM_FILE)), *labels]
         return rows
 
     def _is_listed(self, uid: str) -> bool:
