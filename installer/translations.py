@@ -171,7 +171,7 @@ SHOWING = frozenset(
         *("QCheckBox", "QDockWidget", "QLabel", "QMenu", "QPushButton", "QToolButton", "_action"),
         *("_button", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
         *("addMenu", "add_heading", "add_note", "add_row", "add_section", "add_text_button"),
-        *("confirm", "counted", "label", "make_action", "plain_tip", "push_button"),
+        *("confirm", "label", "make_action", "plain_tip", "push_button"),
         *("setAccessibleDescription", "setAccessibleName", "setHeaderLabels", "setIconText"),
         *("setPlaceholderText", "setPrefix", "setSpecialValueText", "setStatusTip", "setSuffix"),
         *("setText", "setTitle", "setToolTip", "setWindowTitle", "set_plain", "set_progress"),

@@ -256,11 +256,6 @@ CONTENT_NAMES = {
 }
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun, e.g. "2,000 images"; the plural is `many` or `one` + "s"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def amount(series: Series) -> str:
     """Return the size of a series as text, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     count, frames = len(series.instances), frame_count(series.instances)

@@ -1473,17 +1473,17 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Centre</source>
-            <translation>Mitte</translation>
+            <translation>Zentrum</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Centre of the window</source>
-            <translation>Mitte des Fensters</translation>
+            <translation>Zentrum des Fensters</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>centre: the image's own</source>
-            <translation>Mitte: die des Bildes</translation>
+            <translation>Zentrum: das des Bildes</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -2398,7 +2398,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Enter both centre and width as numbers, such as 40 and 400, or neither.</source>
-            <translation>Mitte und Breite beide als Zahlen eingeben, etwa 40 und 400, oder keine von beiden.</translation>
+            <translation>Geben Sie Zentrum und Breite beide als Zahlen ein, etwa 40 und 400, oder keines von beiden.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -2683,7 +2683,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>fit; actual pixels (1:1); window presets</source>
-            <translation>einpassen; Originalpixel (1:1); Fenstervoreinstellungen</translation>
+            <translation>einpassen; Originalpixel (1:1); Fenstervorgaben</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2698,7 +2698,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Flip a mammogram to face the middle</source>
-            <translation>Eine Mammografie zur Mitte hin spiegeln</translation>
+            <translation>Mammographie zur Mitte hin spiegeln</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4420,7 +4420,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
-            <translation>Anordnungen: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+            <translation>Layouts: 1, 2, 3, 2x2, 1+2, 1+3</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4430,7 +4430,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>leave a tool, or stop the assistant</source>
-            <translation>ein Werkzeug weglegen oder den Assistenten anhalten</translation>
+            <translation>ein Werkzeug weglegen oder den Assistenten stoppen</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -6233,12 +6233,12 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Presets: name, centre and width</source>
-            <translation>Vorgaben: Name, Mitte und Breite</translation>
+            <translation>Vorgaben: Name, Zentrum und Breite</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>press the button that has the focus</source>
-            <translation>den Knopf mit dem Fokus drücken</translation>
+            <translation>die Schaltfläche mit dem Fokus drücken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6984,7 +6984,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>search in a report</source>
-            <translation>in einem Befund suchen</translation>
+            <translation>in einem Bericht suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -7682,7 +7682,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Assistent</translation>
+            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -8274,7 +8274,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>The keys could not be saved: they hold until Sightline is closed. Ask for the right to write into the settings folder.</source>
-            <translation>Die Tasten konnten nicht gespeichert werden: sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Recht, in den Ordner der Einstellungen zu schreiben.</translation>
+            <translation>Die Tasten konnten nicht gespeichert werden: Sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Schreibrecht für den Einstellungsordner.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8539,7 +8539,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
-            <translation>Die Serie der Ansicht {number}</translation>
+            <translation>Die Serie des Viewports {number}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -8865,7 +8865,7 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>They cannot be saved ({reason}): they hold until Sightline is closed.</source>
-            <translation>Sie können nicht gespeichert werden ({reason}): sie gelten, bis Sightline geschlossen wird.</translation>
+            <translation>Sie können nicht gespeichert werden ({reason}): Sie gelten, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
             <location filename="../../app/wiring/window_builder.py" />
@@ -9382,7 +9382,7 @@
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
-            <translation>Passendes Fenster verwenden</translation>
+            <translation>Fenster anpassen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9464,7 +9464,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Viewport</source>
-            <translation>Ansicht</translation>
+            <translation>Viewport</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
@@ -9601,7 +9601,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>What the viewports show</source>
-            <translation>Was die Ansichten zeigen</translation>
+            <translation>Was die Viewports zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9733,12 +9733,12 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window presets</source>
-            <translation>Fenstervoreinstellungen</translation>
+            <translation>Fenstervorgaben</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window presets do not apply to this image</source>
-            <translation>Fenstervoreinstellungen gelten nicht für dieses Bild</translation>
+            <translation>Fenstervorgaben gelten nicht für dieses Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9905,7 +9905,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>zoom, from any panel too</source>
-            <translation>zoomen, auch von jeder Leiste aus</translation>
+            <translation>zoomen, auch aus jedem Bereich</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -10260,7 +10260,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>{own}{why}. {key} shows the study as before.</source>
-            <translation>{own}{why}. {key} zeigt die Studie wie vorher.</translation>
+            <translation>{own}{why}. {key} zeigt die Studie wie zuvor.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />

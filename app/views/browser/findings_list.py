@@ -405,7 +405,8 @@ class FindingRow:
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         described = wording.one_line(finding.description)
-        parts = [described.removeprefix(f"{self.title}:").removeprefix(f"{self.title};").strip()]
+        label = wording.one_line(finding.label)
+        parts = [described.removeprefix(f"{label}:").removeprefix(f"{label};").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
         if not self.here:
