@@ -5743,7 +5743,7 @@
         <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Open an image, then ask</source>
-            <translation>Öffnen Sie ein Bild und fragen Sie dann</translation>
+            <translation>Bild öffnen, dann fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -6999,12 +6999,12 @@
         <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search patient, study or series</source>
-            <translation>Patient, Studie oder Serie suchen</translation>
+            <translation>Patient, Studie, Serie</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>Search tag, name or value</source>
-            <translation>Tag, Name oder Wert suchen</translation>
+            <translation>Tag, Name oder Wert</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
