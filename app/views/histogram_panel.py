@@ -97,7 +97,7 @@ class HistogramPanel(QDialog):
         field.setAccessibleName(name)
         field.setToolTip(name)
         field.setRange(-_FAR, _FAR)
-        field.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
+        field.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         field.setKeyboardTracking(False)  # a number is used once it is complete
         field.setMinimumWidth(110)
         field.valueChanged.connect(self._typed)

@@ -104,7 +104,7 @@ class ScreenCalibration(QDialog):
         self.measured = QDoubleSpinBox()
         self.measured.setRange(10.0, 1000.0)
         self.measured.setDecimals(2)
-        self.measured.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
+        self.measured.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         self.measured.setSuffix(tr(" mm"))
         self.measured.setValue(CARD_MM)
         self.measured.setAccessibleName(tr("Length of the bar in mm"))
