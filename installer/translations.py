@@ -42,6 +42,8 @@ CONSTANTS = {
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
     "app/imaging/types.py": ("Plane", "SpacingSource"),
+    "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),
+    "app/tools/chest/image_suitability.py": ("_TITLE", "_REMEDY"),
 }
 """Constants, enumerations and functions of lower rooms whose texts the window shows."""
 
@@ -52,6 +54,55 @@ ERRORS = (
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
 REMARKS = {
+    "app/agent/policy/approvals.py": ("Allow {0}?",),
+    "app/agent/policy/arguments.py": (
+        *("writes", "sends to", "a link leads there", "a folder that is there already"),
+        *("replaces the file that is there", "a new file"),
+    ),
+    "app/agent/privacy/consents.py": (
+        "The connection is not encrypted (http, not https): whoever is on the network between this "
+        "computer and {0} can read all of it, and can change the answers.",
+        "Pictures are sent only if you allow that in a second question.",
+        "Your question and the earlier ones of this conversation, with their answers",
+        "The names and descriptions of the tools",
+        "The tools' results, without names, ids, dates, institutions and file paths",
+        "Send this conversation to {0}?",
+        "{0} is outside this machine. {1} Write no patient data into the question. Your answer "
+        "holds for this conversation and this model until Sightline is closed.",
+        "Also send pictures to {0}?",
+        "They are what the viewer shows, as PNG without the file's attributes. Text that is burnt "
+        "into an image (a name, an id, a date) cannot be removed and would be sent with it: look "
+        "at the pictures before you answer. With no, text alone is sent. Your answer holds for "
+        "these images in this conversation until Sightline is closed; about others you are asked.",
+        "They are what the viewer shows, as PNG without the file's attributes. Text that is burnt "
+        "into an image (a name, an id, a date) cannot be removed and would be sent with it: look "
+        "at the pictures before you answer. You are asked once more about those that say why. "
+        "With no, text alone is sent. Your answer holds for these images in this conversation "
+        "until Sightline is closed; about others you are asked.",
+        "This picture may show who the patient is. Send it to {0}?",
+        "These pictures may show who the patient is. Send them to {0}?",
+        "{0}: {1} Enlarge the picture and look for a name, an id, a date or a face. With no, it "
+        "stays here. Your answer holds for exactly this picture.",
+        "{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay "
+        "here. Your answer holds for exactly these pictures.",
+        "A picture, exactly as shown below",
+        "{0} pictures, exactly as shown below",
+        "The words beside each picture",
+    ),
+    "app/workspace/viewport.py": (
+        *("Rotated 90° right", "Rotated 180°", "Rotated 90° left", "Flipped top-bottom"),
+        *("Flipped left-right", "Flipped left-right, rotated 90° right"),
+        "Flipped left-right, rotated 90° left",
+    ),
+    "app/agent/privacy/model_pictures.py": (
+        "This file has no DICOM header, so nothing says whether text is burnt into it.",
+        "The file says that there IS text burnt into this image.",
+        "Ultrasound images usually show name and date in the image itself.",
+        "This is a screen capture or scan, which may show anything that was on it.",
+        'The file gives its modality as "other": it may show anything.',
+        "This is a photograph: it may show the patient's face.",
+        "The file does not say whether text is burnt into this image.",
+    ),
     "app/imaging/space/stacks.py": (
         "{0} slice is missing after slice {1}: {2} instead of {3} mm",
         "{0} slices are missing after slice {1}: {2} instead of {3} mm",
@@ -75,10 +126,23 @@ REMARKS = {
 }
 """Warnings of lower rooms that are put together there, by file; a test shows some in German."""
 
+NOTES = (
+    *("app/imaging/guards.py", "app/imaging/dicom", "app/imaging/files", "app/imaging/formats"),
+    *("app/imaging/layers.py", "app/imaging/objects", "app/imaging/processes/futures.py"),
+    *("app/imaging/processes/worker_process.py", "app/imaging/reading", "app/imaging/space"),
+    *("app/imaging/scanning/copies.py", "app/imaging/scanning/listing.py"),
+    *("app/imaging/scanning/scan.py", "app/imaging/studies/catalogue.py"),
+    "app/imaging/studies/splitting.py",
+)
+"""Files and folders all of whose phrases are notes for the user, wherever they stand."""
+
+_SILENT = ("debug", "info", "warning", "error", "exception", "get", "compile", "ValueError")
+"""Functions and errors whose texts no user reads."""
+
 TITLES = ("ToolSpec", "ResultWording")
 """Classes of packs whose `title`, or second argument, the window shows."""
 
-_CALL = re.compile(rf"\b(tr|tr_n|translatable|{'|'.join((*ERRORS, *TITLES))})\(")
+_CALL = re.compile(rf"\b(tr|tr_n|translatable|progress|{'|'.join((*ERRORS, *TITLES))})\(")
 
 SHOWING = frozenset(
     (
@@ -122,9 +186,14 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
     for path in sorted((repo / "app").rglob("*.py")):
         place = path.relative_to(repo).as_posix()
         code = path.read_text("utf-8")
-        if not _CALL.search(code):
+        if not (_CALL.search(code) or place.startswith(NOTES)):
             continue
-        for call in _calls(ast.parse(code)):
+        tree = ast.parse(code)
+        if place.startswith(NOTES):
+            for text in _phrases(tree):
+                if text not in found:
+                    add(text, place)
+        for call in _calls(tree):
             name, texts = _name(call), [_constant(argument) for argument in call.args]
             if name == "tr_n":
                 if None in texts[:2] or "%n" not in str(texts[1]):
@@ -136,6 +205,10 @@ def program_texts(repo: Path = REPO) -> dict[str, Text]:
                 name == "tr" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp)
             ):
                 raise ValueError(f"{place}:{call.lineno}: a text to translate must be a literal")
+            elif name == "progress" and place.startswith("app/tools/"):
+                for text in (text for one in call.args[1:2] for text in _reported(one)):
+                    if _is_text(text):
+                        add(text, place)
             elif name in TITLES:
                 named = [_constant(word.value) for word in call.keywords if word.arg == "title"]
                 for text in (*named, *texts[1:2]):
@@ -211,6 +284,26 @@ def _texts_below(node: ast.AST) -> Iterator[str]:
         yield text
     for below in ast.iter_child_nodes(node):
         yield from _texts_below(below)
+
+
+def _phrases(node: ast.AST) -> Iterator[str]:
+    """Yield the literals of three words and more below a node that are neither logged nor docs."""
+    for below in ast.iter_child_nodes(node):
+        if isinstance(below, ast.Constant | ast.JoinedStr):
+            yield from (text for text in _reported(below) if _is_phrase(text))
+        elif isinstance(below, ast.Call) and _name(below) in _SILENT:
+            continue
+        elif not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)):
+            yield from _phrases(below)
+
+
+def _is_phrase(text: str) -> bool:
+    words = text.split()
+    names = re.search(r"\b[A-Z]{2,} [A-Z]{2,}\b|\{\}|^\{0\} \{1\}", text) or set(text) & set(
+        "_\\\n|^"
+    )
+    plain = any(re.fullmatch(r"[a-z]{2,}[,.:;]?", word) for word in words)
+    return len(words) >= 3 and plain and not names and (text[0].isalpha() or text[0] == "{")
 
 
 def _reported(node: ast.AST) -> Iterator[str]:

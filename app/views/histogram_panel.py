@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QDoubleSpinBox
 
@@ -21,7 +21,7 @@ from app.imaging.types import Frame, VoiFunction, Window
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, TYPE, changes, color, ui_font
 from app.views.translation import tr, translatable
-from app.views.widgets import label
+from app.views.widgets import label, number_field
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -43,6 +43,11 @@ class HistogramPanel(QDialog):
         super().__init__(window, Qt.WindowType.Tool)
         self.setWindowTitle(tr("Histogram"))
         self.resize(460, 280)
+        # At the corner of the images, and the keys stay theirs.
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
+        area = window.viewports
+        corner = area.mapToGlobal(area.rect().bottomRight())
+        self.move(corner - QPoint(self.width() + SPACE.l, self.height() + 2 * SPACE.xl))
         self._window = window
         self._frame: Frame | None = None  # whose histogram is shown
         self._counting: Frame | None = None
@@ -93,11 +98,9 @@ class HistogramPanel(QDialog):
             line.setHoverPen(pg.mkPen(THEME.accent_hover, width=3))
 
     def _field(self, name: str) -> QDoubleSpinBox:
-        field = QDoubleSpinBox()
-        field.setAccessibleName(name)
+        field = number_field(name)
         field.setToolTip(name)
         field.setRange(-_FAR, _FAR)
-        field.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         field.setKeyboardTracking(False)  # a number is used once it is complete
         field.setMinimumWidth(110)
         field.valueChanged.connect(self._typed)

@@ -25,7 +25,6 @@ from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
-    QKeySequence,
     QResizeEvent,
     QShowEvent,
 )
@@ -127,7 +126,6 @@ class MainWindow(QMainWindow):
         self._hidden_panels: list[QDockWidget] = []
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
-        self._magnifier_key = QKeySequence()
         self.second: SecondWindow | None = None
         self._second_geometry = QByteArray()
         self.background = Background(parent=self)
@@ -177,8 +175,6 @@ class MainWindow(QMainWindow):
         self._make_status()
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
-        self.actions_.shortcuts_.changed.connect(self._follow_keys)
-        self._follow_keys()
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
         workspace.studies.changed.connect(self._update_status)
@@ -273,7 +269,6 @@ class MainWindow(QMainWindow):
     def _take_frame(self, frame: ViewportFrame) -> None:
         """Show the progress and failures of a viewport's plane switch in the window."""
         frame.canvas.leave_keys_to_menus()
-        frame.canvas.magnifier_key = self._magnifier_key
         self.statusBar().addWidget(frame.planes.progress)
         frame.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -397,12 +392,6 @@ class MainWindow(QMainWindow):
     def show_shortcuts(self) -> None:
         """Open the list of keys and mouse gestures."""
         help_dialogs.shortcuts(self, self.actions_.shortcuts_.key_of).open()
-
-    def _follow_keys(self) -> None:
-        """Let the canvases take the key that is held for the magnifier, which the user may set."""
-        self._magnifier_key = QKeySequence(self.actions_.shortcuts_.key_of("magnify"))
-        for frame in self.viewports.frames:
-            frame.canvas.magnifier_key = self._magnifier_key
 
     def edit_presets(self) -> None:
         """Open the dialog with the window presets for images like the shown one."""

@@ -18,6 +18,7 @@ from app.views.canvas import colormaps, heatmap_legend
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import BRUSH_KEYS, Canvas
 from app.views.canvas.image_view import WHEEL_STEP
+from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
 from app.views.screen_calibration import TrueSize
@@ -193,7 +194,11 @@ class MainActions:
             window.viewports.set_magnifier(not self._canvas.magnifier.on)
 
         self.histogram = add(tr("Histogram…"), histogram, "Shift+W")
-        self.magnify = add(tr("Magnifier (hold its key)"), magnify, "Z", "search", checkable=True)
+        self.magnify = add(
+            tr("Magnifier (hold its key)"), magnify, HOLD_KEY, "search", checkable=True
+        )
+        keys = window.viewports
+        self.magnify.changed.connect(lambda: keys.set_magnifier_key(self.magnify.shortcut()))
         self.true_size = add(tr("True size"), true_size.show, "T")
         self.calibrate = add(tr("Calibrate the screen…"), true_size.calibrate)
         self.smooth = add(

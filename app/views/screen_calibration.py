@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QScreen
-from PySide6.QtWidgets import QDialog, QDoubleSpinBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QSizePolicy, QWidget
 
 from app.views.canvas.true_size import refusal, screen_key
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME, color
 from app.views.translation import tr
-from app.views.widgets import label, push_button
+from app.views.widgets import label, number_field, push_button
 from app.workspace.display_settings import PIXEL_MM, DisplaySettings
 
 if TYPE_CHECKING:
@@ -101,13 +101,11 @@ class ScreenCalibration(QDialog):
         self._done = done
         self.bar = MeasuredBar()
         self.bar.changed.connect(self._update)
-        self.measured = QDoubleSpinBox()
+        self.measured = number_field(tr("Length of the bar in mm"))
         self.measured.setRange(10.0, 1000.0)
         self.measured.setDecimals(2)
-        self.measured.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         self.measured.setSuffix(tr(" mm"))
         self.measured.setValue(CARD_MM)
-        self.measured.setAccessibleName(tr("Length of the bar in mm"))
         self.measured.valueChanged.connect(self._update)
         self.result_text = label("", "caption", wrap=True)
         self.keep_button = push_button(tr("Use this"), self._keep, primary=True)

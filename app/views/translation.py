@@ -16,13 +16,13 @@ numbers keep their decimal point, as in DICOM and in reports. See docs/translati
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
@@ -67,26 +67,31 @@ def tr_report(text: str) -> str:
     whole = tr(text)
     if whole != text:
         return whole
-    for pattern, source in _patterns(Path(_loaded[0].filePath()).with_suffix(".ts")):
-        if found := pattern.fullmatch(text):
+    for source, pieces in _patterns(Path(_loaded[0].filePath()).with_suffix(".ts")):
+        if not all(piece in text for piece in pieces):
+            continue
+        if found := re.fullmatch("(.+?)".join(map(re.escape, pieces)), text):
             values = (tr_report(value) if " " in value else value for value in found.groups())
             return tr(source).format(*values)
     parts = text.split("; ")
     return "; ".join(map(tr_report, parts)) if len(parts) > 1 else text
 
 
+_SOURCE = re.compile(r"<source>([^<]*\{0\}[^<]*)</source>")
+
+
 @cache
-def _patterns(file: Path) -> list[tuple[re.Pattern[str], str]]:
-    """Return the sources with values in a file of Qt Linguist; the one that says most is first."""
+def _patterns(file: Path) -> list[tuple[str, list[str]]]:
+    """Return the sources with values in a file of Qt Linguist, and their pieces between values.
+
+    The source that says most is first.
+    """
     try:
-        found = [message.text or "" for message in ET.parse(file).iter("source")]
-    except (OSError, ET.ParseError):
+        found = map(html.unescape, _SOURCE.findall(file.read_text("utf-8")))
+    except OSError:
         return []
-    sources = sorted((text for text in found if "{0}" in text), key=len, reverse=True)
-    return [
-        (re.compile("(.+?)".join(map(re.escape, re.split(r"\{\d+\}", text)))), text)
-        for text in sources
-    ]
+    sources = sorted(found, key=len, reverse=True)
+    return [(source, re.split(r"\{\d+\}", source)) for source in sources]
 
 
 def translatable(text: str) -> str:

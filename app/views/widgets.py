@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QDockWidget,
+    QDoubleSpinBox,
     QFrame,
     QGridLayout,
     QHeaderView,
@@ -126,6 +127,17 @@ def push_button(
     button.setCursor(Qt.CursorShape.PointingHandCursor)
     button.clicked.connect(lambda: action())
     return button
+
+
+def number_field(name: str) -> QDoubleSpinBox:
+    """Return a field for a number, without arrows; `name` is its accessible name."""
+    field = QDoubleSpinBox()
+    field.setAccessibleName(name)
+    # With Qt's `NoButtons` and a style sheet, the text has a width of 1 px.
+    no_room = "{ width: 0px; height: 0px; border: none; }"
+    field.setStyleSheet(f"QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {no_room}")
+    field.lineEdit().setTextMargins(SPACE.s, 0, SPACE.s, 0)
+    return field
 
 
 class RowModel(QAbstractTableModel):

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from app import paths
 from app.errors import SightlineError
 from app.imaging.findings import Box, Finding
-from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, REGION
+from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
 from app.tools.api import ToolSpec
@@ -96,6 +96,7 @@ _SOURCES = {
     MANUAL: translatable("by hand"),
     REGION: translatable("from a region"),
     FITTED: translatable("fitted to the image"),
+    PROTOCOL: translatable("hanging protocol"),
 }
 _FILE_NAME = re.compile(r"File( \d+)?|")
 """Names that `windows.frame_presets` gives to a file's windows without one."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import FileProblem
+from app.imaging.pixels.windows import PROTOCOL
 from app.imaging.space.projections import KEYWORD, Course, coded_projection
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.paths import resources_dir
@@ -324,7 +325,9 @@ def hang(protocol: Protocol, study: Study, priors: Sequence[Study]) -> tuple[Hun
             instance = _first(rule, study, taken)
         if instance is None and not rule.optional:
             return None
-        window = Window(*rule.window) if rule.window and instance is not None else None
+        window = None
+        if rule.window and instance is not None:
+            window = Window(*rule.window, explanation=PROTOCOL)
         flip = instance is not None and rule.facing and _faces_away(instance)
         found.append(Hung(instance, window, flip, window is not None or rule.facing))
     return tuple(found)

@@ -104,8 +104,8 @@
             <source>%n files could not be opened</source>
             <extracomment>Singular: %n file could not be opened</extracomment>
             <translation>
-                <numerusform>%n Datei konnte nicht geöffnet werden</numerusform>
-                <numerusform>%n Dateien konnten nicht geöffnet werden</numerusform>
+                <numerusform>%n Datei nicht geöffnet</numerusform>
+                <numerusform>%n Dateien nicht geöffnet</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -397,6 +397,16 @@
             <translation>[ und ], Umschalt + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>a compressed (gzip) file</source>
+            <translation>eine komprimierte Datei (gzip)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>a concept name has neither meaning nor code</source>
+            <translation>ein Begriff hat weder Bedeutung noch Code</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>A count, a ratio, a file's attributes: no language model is asked, and nothing is sent. Otherwise the model is asked every question.</source>
             <translation>Eine Anzahl, ein Verhältnis, die Attribute einer Datei: Kein Sprachmodell wird gefragt, und nichts wird gesendet. Sonst wird bei jeder Frage das Modell gefragt.</translation>
@@ -407,6 +417,16 @@
             <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/dicom_objects.py" />
+            <source>A DICOM object of an unknown kind (SOP Class {0}): not displayable</source>
+            <translation>Ein DICOM-Objekt unbekannter Art (SOP Class {0}): nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_objects.py" />
+            <source>A DICOM object that does not say what it is: not displayable</source>
+            <translation>Ein DICOM-Objekt, das nicht sagt, was es ist: nicht darstellbar</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/published_weights.py" />
             <source>a file of this model is missing or damaged</source>
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
@@ -415,6 +435,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>A file of your settings could not be used</source>
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a folder that is there already</source>
+            <translation>ein bereits vorhandener Ordner</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -430,6 +455,16 @@
             <location filename="../../app/views/layer_loading.py" />
             <source>a label volume needs an image to be overlaid on, and none is shown</source>
             <translation>ein Label-Volumen braucht ein Bild, über das es gelegt wird, und es wird keines gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a link leads there</source>
+            <translation>ein Link führt dorthin</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>a magnification of its own</source>
+            <translation>eine eigene Vergrößerung</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -469,9 +504,29 @@
             <translation>Ein Name hat 1 bis {most} Zeichen.</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>a new file</source>
+            <translation>eine neue Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/session_file.py" />
             <source>a newer version of Sightline wrote this conversation (format {0})</source>
             <translation>eine neuere Version von Sightline hat dieses Gespräch geschrieben (Format {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>a page has no patient scale</source>
+            <translation>eine Seite hat keinen Patientenmaßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>a part is not drawn: {0}</source>
+            <translation>ein Teil wird nicht gezeichnet: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>a part of the content is damaged and cannot be shown</source>
+            <translation>ein Teil des Inhalts ist beschädigt und kann nicht gezeigt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -488,6 +543,21 @@
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>a picture has no patient scale</source>
             <translation>ein Bild hat keinen Patientenmaßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>A picture, exactly as shown below</source>
+            <translation>Ein Bild, genau wie unten gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/layers.py" />
+            <source>a picture, not labels</source>
+            <translation>ein Bild, keine Labels</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>a plane of it is cut into {0} pieces, too many to be opened</source>
+            <translation>eine Ebene davon ist in {0} Stücke geschnitten, zu viele, um geöffnet zu werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
@@ -520,6 +590,11 @@
             <translation>Eine Serie der Studie</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/whole_slide.py" />
+            <source>a slide of {0} x {1} pixels, too large to be shown at once</source>
+            <translation>ein Objektträger von {0} x {1} Pixeln, zu groß, um auf einmal gezeigt zu werden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/spacing.py" />
             <source>a spacing of {0} x {1} mm ignored as impossible</source>
             <translation>ein Abstand von {0} x {1} mm als unmöglich nicht beachtet</translation>
@@ -530,14 +605,29 @@
             <translation>ein Schritt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>a text file</source>
+            <translation>eine Textdatei</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A title has 1 to 100 characters.</source>
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>a video or a sound file</source>
+            <translation>eine Video- oder Tondatei</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>a volume of {0} slices is too large</source>
             <translation>ein Volumen aus {0} Schichten ist zu groß</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>a zip archive</source>
+            <translation>ein Zip-Archiv</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -621,6 +711,16 @@
             <translation>KI: nicht zur Diagnose</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>aligned to another image</source>
+            <translation>an einem anderen Bild ausgerichtet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Aligning the lungs' outlines</source>
+            <translation>Lungenumrisse werden zur Deckung gebracht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -673,6 +773,11 @@
             <translation>Ausführung dieses Codes erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/approvals.py" />
+            <source>Allow {0}?</source>
+            <translation>{0} erlauben?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Allowed</source>
             <translation>Erlaubt</translation>
@@ -712,6 +817,16 @@
             <translation>Erlaubt; nach denen, die den Patienten erkennen lassen könnten, werden Sie erneut gefragt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/projections.py" />
+            <source>along the body</source>
+            <translation>entlang des Körpers</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Also send pictures to {0}?</source>
+            <translation>Auch Bilder an {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Also under View &gt; Theme. Images are on black in every theme.</source>
             <translation>Auch unter Ansicht &gt; Farben. Bilder stehen immer auf Schwarz.</translation>
@@ -735,6 +850,21 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>an image that is not open</source>
             <translation>ein nicht geöffnetes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>an item refers to another one that is not in the document</source>
+            <translation>ein Element verweist auf ein anderes, das nicht im Dokument ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>an item without a number</source>
+            <translation>ein Element ohne Nummer</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>an NRRD volume of an unknown version</source>
+            <translation>ein NRRD-Volumen unbekannter Version</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -784,6 +914,11 @@
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient, with another name or date of birth, has the same Patient ID: check whose images these are</source>
             <translation>ein anderer Patient, mit anderem Namen oder Geburtsdatum, hat dieselbe Patient ID: Prüfen Sie, wessen Bilder dies sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>another place in the plane</source>
+            <translation>ein anderer Ort in der Ebene</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/folder_changes.py" />
@@ -979,6 +1114,11 @@
             <translation>Bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>Ask for access, or copy it to a folder of your own</source>
+            <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>Ask for an export in RGB</source>
             <translation>Bitten Sie um einen Export in RGB</translation>
@@ -1167,6 +1307,11 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/window_hint.py" />
+            <source>Better window</source>
+            <translation>Besseres Fenster</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
@@ -1245,6 +1390,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>calls</source>
             <translation>Aufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>calls its greys {0}</source>
+            <translation>nennt seine Grauwerte {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1328,9 +1478,19 @@
             <translation>Prüfen Sie, ob es richtig belichtet und gesendet wurde, oder öffnen Sie ein anderes Bild.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>Check the disk or the network drive</source>
+            <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
+        </message>
+        <message>
             <location filename="../../app/views/startup_actions.py" />
             <source>Check the folder and its free space, and use a name that ends in .png or .jpg.</source>
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>Check the path</source>
+            <translation>Prüfen Sie den Pfad</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1469,6 +1629,16 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/densenet.py" />
+            <source>Classifying</source>
+            <translation>Wird klassifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/densenet.py" />
+            <source>Classifying a known film</source>
+            <translation>Bekannte Aufnahme wird klassifiziert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/language_models.toml" />
             <source>Claude, through Anthropic's own API.</source>
             <translation>Claude, über die API von Anthropic.</translation>
@@ -1572,6 +1742,11 @@
             <translation>Farbtabelle: {name}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>colours shown without the file's ICC profile{0}</source>
+            <translation>Farben ohne das ICC-Profil der Datei gezeigt{0}</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Comes with Sightline</source>
             <translation>Kommt mit Sightline</translation>
@@ -1593,8 +1768,18 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
+            <source>Compare these two images?</source>
+            <translation>Diese beiden Bilder vergleichen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
             <source>Compare with a prior</source>
             <translation>Mit Voraufnahme vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Comparing the greys</source>
+            <translation>Grauwerte werden verglichen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1622,6 +1807,11 @@
             <translation>Einwilligung zurückgezogen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>content below level {0} is not shown</source>
+            <translation>Inhalt unterhalb der Ebene {0} wird nicht gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>content time</source>
             <translation>Inhaltszeit</translation>
@@ -1642,6 +1832,31 @@
             <translation>In einer Kopie fortsetzen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>contour in a plane across this one: not drawn</source>
+            <translation>Kontur in einer Ebene quer zu dieser: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>contour named for this image but elsewhere: not drawn on it</source>
+            <translation>Kontur für dieses Bild angegeben, aber anderswo: nicht darauf gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>contour of an unknown kind: not drawn</source>
+            <translation>Kontur unbekannter Art: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>contour with damaged coordinates: not drawn</source>
+            <translation>Kontur mit beschädigten Koordinaten: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>contour with more or fewer points than stated</source>
+            <translation>Kontur mit mehr oder weniger Punkten als angegeben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Conversation</source>
             <translation>Gespräch</translation>
@@ -1655,6 +1870,11 @@
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Convert DICOM image</source>
             <translation>DICOM-Bild umwandeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>converted from CMYK without a colour profile</source>
+            <translation>aus CMYK ohne Farbprofil umgewandelt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1672,6 +1892,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>Copy it again from its source, or ask for a new export</source>
+            <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -1694,6 +1919,11 @@
             <location filename="../../app/views/browser/problem_list.py" />
             <source>Copy the whole list</source>
             <translation>Ganze Liste kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>Copy the whole medium, not only its DICOMDIR</source>
+            <translation>Kopieren Sie den ganzen Datenträger, nicht nur sein DICOMDIR</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -1731,9 +1961,29 @@
             <translation>von Hand korrigiert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>corrected for an estimated magnification of {0}</source>
+            <translation>korrigiert um eine geschätzte Vergrößerung von {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cost</source>
             <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/scan.py" />
+            <source>counts and instances disagree</source>
+            <translation>Zählung und Instanzen widersprechen sich</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>crashed (memory fault)</source>
+            <translation>stürzte ab (Speicherfehler)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>crashed (signal {0})</source>
+            <translation>stürzte ab (Signal {0})</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/ct-chest.toml" />
@@ -1765,6 +2015,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Data to another machine.</source>
             <translation>Daten an einen anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/dicom_processor.py" />
+            <source>Decoding</source>
+            <translation>Wird dekodiert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -1830,6 +2085,11 @@
             <translation>Detektorebene</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>detector-plane scale, not corrected for magnification</source>
+            <translation>Maßstab der Detektorebene, nicht um die Vergrößerung korrigiert</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM</source>
             <translation>DICOM</translation>
@@ -1843,6 +2103,11 @@
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>did not start within {0} s</source>
+            <translation>startete nicht innerhalb von {0} s</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -1977,6 +2242,11 @@
             <translation>Synthetische Röntgenaufnahme erzeugen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/grounding.py" />
+            <source>Drawing</source>
+            <translation>Wird gezeichnet</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>drop the drawing tool, deselect, show all viewports</source>
             <translation>Zeichenwerkzeug weglegen, Auswahl aufheben, alle Viewports zeigen</translation>
@@ -2030,6 +2300,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>ended unexpectedly (code {0})</source>
+            <translation>endete unerwartet (Code {0})</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -2251,6 +2526,11 @@
             <translation>Datei…</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/waveforms.py" />
+            <source>filter {0}–{1} Hz</source>
+            <translation>Filter {0}–{1} Hz</translation>
+        </message>
+        <message>
             <location filename="../../app/views/command_palette.py" />
             <source>Find a command</source>
             <translation>Befehl suchen</translation>
@@ -2342,6 +2622,31 @@
             <translation>Oben-unten spiegeln</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Flipped left-right</source>
+            <translation>Links-rechts gespiegelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Flipped left-right, rotated 90° left</source>
+            <translation>Links-rechts gespiegelt, um 90° nach links gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Flipped left-right, rotated 90° right</source>
+            <translation>Links-rechts gespiegelt, um 90° nach rechts gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Flipped top-bottom</source>
+            <translation>Oben-unten gespiegelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/whole_slide.py" />
+            <source>focal plane {0}</source>
+            <translation>Fokusebene {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Folder of my hanging protocols…</source>
             <translation>Ordner meiner Hängeprotokolle…</translation>
@@ -2375,6 +2680,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>Forget key</source>
             <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>frame of reference {0}</source>
+            <translation>Bezugssystem {0}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -2478,6 +2788,11 @@
             <translation>Ziel erreicht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_values.py" />
+            <source>graphic of no type</source>
+            <translation>Grafik ohne Art</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
@@ -2485,6 +2800,11 @@
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Hanging protocol</source>
+            <translation>Hängeprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>hanging protocol</source>
             <translation>Hängeprotokoll</translation>
         </message>
         <message>
@@ -2542,6 +2862,11 @@
             <location filename="../../app/views/widgets.py" />
             <source>Hide this panel</source>
             <translation>Diesen Bereich ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>High Bit {0} contradicts Bits Stored {1}: bits {2} are used</source>
+            <translation>High Bit {0} widerspricht Bits Stored {1}: Die Bits {2} werden verwendet</translation>
         </message>
         <message>
             <location filename="../../app/views/histogram_panel.py" />
@@ -2640,6 +2965,11 @@
             <translation>Bildfläche</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>Image decoded</source>
+            <translation>Bild dekodiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Image files (DICOM and other), and other pixel data than those pictures</source>
             <translation>Bilddateien (DICOM und andere) und andere Pixeldaten als diese Bilder</translation>
@@ -2685,9 +3015,24 @@
             <translation>Im Speicher</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>in the centre of the beam</source>
+            <translation>in der Mitte des Strahls</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>in the chat: stop now, stop after this tool</source>
             <translation>im Chat: jetzt stoppen, nach diesem Werkzeug stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>in the plane of the RT image</source>
+            <translation>in der Ebene des RT-Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>in the standard space {0}, not in the patient's own</source>
+            <translation>im Standardraum {0}, nicht im Raum des Patienten</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -2841,9 +3186,29 @@
             <translation>Wird abgelehnt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>it asks for {0}: the image is fitted to the window instead</source>
+            <translation>es verlangt {0}: Das Bild wird stattdessen in das Fenster eingepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/futures.py" />
+            <source>it cannot be decoded: an unexpected error</source>
+            <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/futures.py" />
+            <source>it cannot be decoded: {0}</source>
+            <translation>es kann nicht dekodiert werden: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>it cannot be deleted ({0})</source>
             <translation>es kann nicht gelöscht werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>it cannot be read ({0})</source>
+            <translation>es ist nicht lesbar ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -2886,9 +3251,19 @@
             <translation>es enthält Brüche oder negative Werte: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it contains more than {0} different values: {1}</source>
+            <translation>es enthält mehr als {0} verschiedene Werte: {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>it contains multi-frame images</source>
             <translation>es enthält Multiframe-Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_objects.py" />
+            <source>it contains no PDF document</source>
+            <translation>es enthält kein PDF-Dokument</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
@@ -2906,6 +3281,11 @@
             <translation>es enthält keine Wellenform</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>it contains over {0} items: more than can be read safely</source>
+            <translation>es enthält über {0} Einträge: mehr, als sicher gelesen werden können</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it contains samples of the type "{0}", which is unknown</source>
             <translation>es enthält Werte des Typs „{0}“, der unbekannt ist</translation>
@@ -2914,6 +3294,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>it contains several snapshots, or none</source>
             <translation>es enthält mehrere Stände oder keinen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/sniffing.py" />
+            <source>it contains the pixels of {0} and nothing that describes them</source>
+            <translation>es enthält die Pixel von {0} und nichts, was sie beschreibt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/opened_paths.py" />
@@ -2962,9 +3347,39 @@
             <translation>es konnte nicht gespeichert werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>it declares a picture that is too large to be opened safely</source>
+            <translation>es gibt ein Bild an, das zu groß ist, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>it declares a size that it cannot have</source>
+            <translation>es gibt eine Größe an, die es nicht haben kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>it declares a volume of {0} x {1} x {2} voxels, too large to be opened safely</source>
+            <translation>es gibt ein Volumen von {0} x {1} x {2} Voxeln an, zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it declares an image of {0} x {1} pixels, too large to be opened safely</source>
             <translation>es gibt ein Bild von {0} x {1} Pixeln an, zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it declares no channels</source>
+            <translation>es gibt keine Kanäle an</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>it declares planes of {0} x {1} pixels, too large to be opened safely</source>
+            <translation>es gibt Ebenen von {0} x {1} Pixeln an, zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>it declares {0} dimensions</source>
+            <translation>es gibt {0} Dimensionen an</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2982,6 +3397,36 @@
             <translation>es gibt {0} Volumen an, was nicht stimmen kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>it declares {0}, but its compressed data holds {1}</source>
+            <translation>es gibt {0} an, die komprimierten Daten enthalten aber {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segment_index.py" />
+            <source>it describes only {0} of its {1} frames</source>
+            <translation>es beschreibt nur {0} von {1} Frames</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it does not say how it lies in the patient</source>
+            <translation>es sagt nicht, wie es im Patienten liegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it does not say where the voxels are</source>
+            <translation>es sagt nicht, wo die Voxel sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>it does not say where the voxels begin</source>
+            <translation>es sagt nicht, wo die Voxel beginnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>it does not say which end is white: the image's own polarity is kept</source>
+            <translation>es sagt nicht, welches Ende weiß ist: Die Polarität des Bildes bleibt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>it draws nothing over images</source>
             <translation>es zeichnet nichts über Bilder</translation>
@@ -2997,14 +3442,34 @@
             <translation>Es ist ohne Angabe eines Grundes fehlgeschlagen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>it gives no grey window for some images: their full range is shown</source>
+            <translation>es gibt für einige Bilder kein Graufenster: Der volle Bereich wird gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it has exactly as many voxels as the image, but lies up to {0} mm away from it, so one of the two has lost its position</source>
+            <translation>es hat genau so viele Voxel wie das Bild, liegt aber bis zu {0} mm davon entfernt, also hat eines von beiden seine Position verloren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>it has fewer than two slices</source>
             <translation>es hat weniger als zwei Schichten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it has no end</source>
+            <translation>es hat kein Ende</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>it has the SOP Instance UID as {0}, but is another image</source>
             <translation>es hat dieselbe SOP Instance UID wie {0}, ist aber ein anderes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>it has the {0} as {1}, but is another image</source>
+            <translation>es hat dieselbe {0} wie {1}, ist aber ein anderes Bild</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -3018,6 +3483,26 @@
             <translation>es hat {0} Seiten, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>it has {0} sections, not {1}</source>
+            <translation>es hat {0} Schnitte, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>it inflates to more than an image needs, and is too large to be opened safely</source>
+            <translation>es entpackt sich zu mehr, als ein Bild braucht, und ist zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>it is a copy of {0} (same SOP Instance UID), which is listed</source>
+            <translation>es ist eine Kopie von {0} (gleiche SOP Instance UID), das aufgeführt ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/copies.py" />
+            <source>it is a copy of {0}, which is listed</source>
+            <translation>es ist eine Kopie von {0}, das aufgeführt ist</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it is a device or a pipe, not a file</source>
             <translation>es ist ein Gerät oder eine Pipe, keine Datei</translation>
@@ -3026,6 +3511,26 @@
             <location filename="../../app/imaging/guards.py" />
             <source>it is a folder, not a file</source>
             <translation>es ist ein Ordner, keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>it is a link that leads out of the DICOMDIR's folder</source>
+            <translation>es ist ein Link, der aus dem Ordner des DICOMDIR hinausführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>it is a link that leads out of the folder, which is not followed</source>
+            <translation>es ist ein Link, der aus dem Ordner hinausführt und dem nicht gefolgt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>it is a link to a folder, which is not followed</source>
+            <translation>es ist ein Link auf einen Ordner, dem nicht gefolgt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>it is a link, which is not followed</source>
+            <translation>es ist ein Link, dem nicht gefolgt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -3043,6 +3548,36 @@
             <translation>es ist ein Video ({0}), das hier nicht gezeigt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>it is about several images, and does not say which one its coordinates refer to</source>
+            <translation>es betrifft mehrere Bilder und sagt nicht, auf welches sich die Koordinaten beziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it is another patient's than the image</source>
+            <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>it is compressed in a way that cannot be decoded here ({0})</source>
+            <translation>es ist auf eine Weise komprimiert, die hier nicht dekodiert werden kann ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>it is compressed in a way that is not supported</source>
+            <translation>es ist auf eine Weise komprimiert, die nicht unterstützt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>it is cut short, or not a NIfTI header</source>
+            <translation>es ist abgeschnitten oder kein NIfTI-Header</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/picture_file.py" />
+            <source>it is damaged</source>
+            <translation>es ist beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>It is drawn over images that are not open. Open the study it belongs to.</source>
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
@@ -3053,9 +3588,19 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>it is not a DICOM file</source>
+            <translation>es ist keine DICOM-Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/policy.py" />
             <source>it is not a JSON object</source>
             <translation>es ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/sniffing.py" />
+            <source>it is not an image</source>
+            <translation>es ist kein Bild</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -3063,14 +3608,34 @@
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>it is protected by a password</source>
+            <translation>es ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>it is too large to be opened inside an archive</source>
+            <translation>es ist zu groß, um in einem Archiv geöffnet zu werden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>It is used from the next start of Sightline on.</source>
             <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/sniffing.py" />
+            <source>it is {0}, not an image that can be shown</source>
+            <translation>es ist {0}, kein Bild, das gezeigt werden kann</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>it leads from https to http, which is not safe</source>
             <translation>es führt von https zu http, was nicht sicher ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>it lies on another pixel grid than the slices: not drawn on sections through them</source>
+            <translation>es liegt auf einem anderen Pixelraster als die Schichten: auf Schnitten hindurch nicht gezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -3081,6 +3646,46 @@
             <location filename="../../app/tools/chest/roentgen.py" />
             <source>It must be as diffusers saves one (model_index.json, text_encoder, tokenizer, unet, vae, scheduler). Install it again with `{0} models install PATH --name roentgen`.</source>
             <translation>Er muss so sein, wie diffusers ihn speichert (model_index.json, text_encoder, tokenizer, unet, vae, scheduler). Installieren Sie ihn erneut mit `{0} models install PATH --name roentgen`.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>it names a file outside of its folder, which is not opened</source>
+            <translation>es nennt eine Datei außerhalb seines Ordners, die nicht geöffnet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>it names no image, so it is applied to none</source>
+            <translation>es nennt kein Bild und wird daher auf keines angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_targets.py" />
+            <source>it names this image, but belongs to another patient: not drawn</source>
+            <translation>es nennt dieses Bild, gehört aber zu einem anderen Patienten: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_targets.py" />
+            <source>it names this image, but has another frame of reference: not drawn</source>
+            <translation>es nennt dieses Bild, hat aber ein anderes Bezugssystem: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>it names this image, but neither pixel grid nor position say where: not drawn</source>
+            <translation>es nennt dieses Bild, aber weder Pixelraster noch Position sagen, wo: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>it names this image, but not which of its frames: not drawn</source>
+            <translation>es nennt dieses Bild, aber nicht, welches der Frames: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>it names this image, which has no position in the patient: not drawn</source>
+            <translation>es nennt dieses Bild, das keine Position im Patienten hat: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>it names {0} more files that cannot be read</source>
+            <translation>es nennt {0} weitere Dateien, die nicht lesbar sind</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -3098,6 +3703,11 @@
             <translation>Es führt ein Programm auf diesem Computer aus.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>it says "{0}" twice</source>
+            <translation>es sagt „{0}“ zweimal</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It sends data to another machine.</source>
             <translation>Es sendet Daten an einen anderen Computer.</translation>
@@ -3106,6 +3716,11 @@
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it skips bytes inside compressed voxels: not supported</source>
             <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>it was made on another study than the image</source>
+            <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -3123,6 +3738,11 @@
             <translation>die Animation hat {0} Frames, zu viele, um gezeigt zu werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>its axes are not perpendicular (sform)</source>
+            <translation>die Achsen stehen nicht senkrecht zueinander (sform)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>its card does not allow code</source>
             <translation>seine Karte erlaubt keinen Code</translation>
@@ -3138,9 +3758,34 @@
             <translation>das Farbmodell ({0}) kann nicht gezeigt werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its colour palette</source>
+            <translation>die Farbpalette</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>its colour palette is missing or damaged</source>
             <translation>die Farbpalette fehlt oder ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its colours are those of {0}, which cannot be shown</source>
+            <translation>die Farben sind die von {0}, die nicht gezeigt werden können</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>its compressed data is damaged: its own description cannot be right</source>
+            <translation>die komprimierten Daten sind beschädigt: Ihre eigene Beschreibung kann nicht stimmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its compressed data set is damaged</source>
+            <translation>der komprimierte Datensatz ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>its compressed pixels are damaged</source>
+            <translation>die komprimierten Pixel sind beschädigt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -3153,14 +3798,64 @@
             <translation>die Kompression ({0}) kann nicht dekodiert werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>its coordinates are cut short; not drawn</source>
+            <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>its coordinates are damaged; not drawn</source>
+            <translation>die Koordinaten sind beschädigt; nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>its coordinates are in mm, and this image has no position: not drawn</source>
+            <translation>die Koordinaten sind in mm, und dieses Bild hat keine Position: nicht gezeichnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Its files are recorded as they are now, so that any later change is detected.</source>
             <translation>Die Dateien werden so erfasst, wie sie jetzt sind, damit jede spätere Änderung bemerkt wird.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>its frame of reference is not the image's: positions cannot be compared</source>
+            <translation>das Bezugssystem ist nicht das des Bildes: Positionen können nicht verglichen werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its further channels are not shown</source>
+            <translation>weitere Kanäle werden nicht gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>its header declares more voxels than a file of its size can hold</source>
+            <translation>der Header gibt mehr Voxel an, als eine Datei dieser Größe enthalten kann</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>its header is damaged: channels, samples or sampling frequency are impossible</source>
+            <translation>der Header ist beschädigt: Kanäle, Abtastwerte oder Abtastfrequenz sind unmöglich</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its header is damaged: it contains an element with very many values or letters</source>
+            <translation>der Header ist beschädigt: Er enthält ein Element mit sehr vielen Werten oder Buchstaben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its header is damaged: it contains more elements than can be read safely</source>
+            <translation>der Header ist beschädigt: Er enthält mehr Elemente, als sicher gelesen werden können</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>its header is damaged: it lists very many character sets</source>
+            <translation>der Header ist beschädigt: Er nennt sehr viele Zeichensätze</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_header.py" />
@@ -3176,6 +3871,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its header is damaged: {0} of {1} bits per pixel</source>
             <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>its images are in colour</source>
+            <translation>die Bilder sind farbig</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -3208,6 +3908,11 @@
             <translation>Vielleicht sind seine Bilder nicht geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>its interleaved volumes are too large to be opened safely</source>
+            <translation>die verschachtelten Volumen sind zu groß, um sicher geöffnet zu werden</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/log.py" />
             <source>its key cannot be read or kept ({0})</source>
             <translation>der Schlüssel kann nicht gelesen oder aufbewahrt werden ({0})</translation>
@@ -3218,9 +3923,34 @@
             <translation>der Schlüssel liegt im Schlüsselbund des Systems, der ihn nicht herausgibt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>its kind of shape is unknown; not drawn</source>
+            <translation>Art der Form unbekannt; nicht gezeichnet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volumes.py" />
             <source>its labels lie on slices that are not evenly spaced</source>
             <translation>die Labels liegen auf Schichten mit ungleichen Abständen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its modality lookup table is damaged and not applied</source>
+            <translation>die Modality-Lookup-Tabelle ist beschädigt und wird nicht angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>its name is empty or leads out of the archive</source>
+            <translation>der Name ist leer oder führt aus dem Archiv hinaus</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>its name or path is too long</source>
+            <translation>der Name oder Pfad ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>its OME description declares an impossible number of planes</source>
+            <translation>die OME-Beschreibung gibt eine unmögliche Zahl von Ebenen an</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
@@ -3233,9 +3963,39 @@
             <translation>die OME-Beschreibung kann nicht sicher gelesen werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>its OME description names other files or is damaged: planes in the file's order</source>
+            <translation>die OME-Beschreibung nennt andere Dateien oder ist beschädigt: Ebenen in der Reihenfolge der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its overlay {0} is damaged and not shown</source>
+            <translation>das Overlay {0} ist beschädigt und wird nicht gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its pixels are compressed, though declared uncompressed ({0})</source>
             <translation>die Pixel sind komprimiert, obwohl als unkomprimiert bezeichnet ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its pixels are damaged or cut short</source>
+            <translation>die Pixel sind beschädigt oder abgeschnitten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>its pixels are damaged or cut short ({0} compression)</source>
+            <translation>die Pixel sind beschädigt oder abgeschnitten ({0}-Kompression)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>its points and lines are not drawn on sections, only on acquired images</source>
+            <translation>Punkte und Linien werden nicht auf Schnitten gezeichnet, nur auf aufgenommenen Bildern</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its presentation lookup table is damaged and not applied</source>
+            <translation>die Presentation-Lookup-Tabelle ist beschädigt und wird nicht angewendet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -3273,9 +4033,44 @@
             <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>its reference and its position disagree: drawn by position</source>
+            <translation>Verweis und Position widersprechen sich: nach der Position gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its rotation is not by quarter turns and not applied</source>
+            <translation>die Drehung geht nicht um Vierteldrehungen und wird nicht angewendet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
             <source>its rows and columns are not perpendicular: no lengths</source>
             <translation>Zeilen und Spalten stehen nicht senkrecht zueinander: keine Längen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>its samples are of an unknown form ({0}, {1} bits)</source>
+            <translation>die Abtastwerte haben eine unbekannte Form ({0}, {1} Bits)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>its segments overlap</source>
+            <translation>die Segmente überlappen sich</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>its sform and qform disagree about its orientation: its sform is used</source>
+            <translation>sform und qform widersprechen sich in der Ausrichtung: Die sform wird verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>its sform has voxels of {0} mm, its header of {1} mm: its sform is used</source>
+            <translation>die sform hat Voxel von {0} mm, der Header von {1} mm: Die sform wird verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its shutter is damaged and not applied</source>
+            <translation>die Blende (Shutter) ist beschädigt und wird nicht angewendet</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -3283,9 +4078,29 @@
             <translation>Die Größe ist erst bekannt, wenn der Host gefragt ist.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its sizes are not whole numbers</source>
+            <translation>die Größen sind keine ganzen Zahlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its sizes do not fit its number of dimensions</source>
+            <translation>die Größen passen nicht zur Zahl der Dimensionen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>its slices do not line up</source>
             <translation>die Schichten fluchten nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its space directions do not fit its number of dimensions</source>
+            <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>its true size on the screen</source>
+            <translation>die wahre Größe auf dem Bildschirm</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -3303,9 +4118,24 @@
             <translation>die Voxel liegen in einer Datei eines anderen Ordners</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>its voxels are in a file of another folder, which is not opened for it</source>
+            <translation>die Voxel sind in einer Datei eines anderen Ordners, die dafür nicht geöffnet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>its voxels are in {0}, which is missing</source>
+            <translation>die Voxel sind in {0}, was fehlt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
             <source>its voxels are not numbers</source>
             <translation>die Voxel sind keine Zahlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its voxels are spread over several files, which is not supported</source>
+            <translation>die Voxel sind auf mehrere Dateien verteilt, was nicht unterstützt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -3313,9 +4143,19 @@
             <translation>die Voxel sind als Text geschrieben, zu lang, um sicher gelesen zu werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>its voxels begin far beyond its end</source>
+            <translation>die Voxel beginnen weit hinter dem Ende</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>its YCbCr colours cannot be shown</source>
             <translation>die YCbCr-Farben können nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>its {0} is not a number</source>
+            <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -3504,6 +4344,11 @@
             <translation>Regeln beantworten lassen, was sie sicher wissen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>level {0} of {1}: {2} x {3} is too large</source>
+            <translation>Stufe {0} von {1}: {2} x {3} ist zu groß</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Licence</source>
@@ -3617,6 +4462,12 @@
             <translation>Lädt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/serving.py" />
+            <source>Loading the model</source>
+            <translation>Modell wird geladen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Loading…</source>
             <translation>Lädt…</translation>
@@ -3638,6 +4489,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>Look at its images one by one</source>
+            <translation>Sehen Sie die Bilder einzeln an</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
@@ -3648,10 +4504,29 @@
             <translation>Sehen Sie diese Dateien durch oder vertrauen Sie ihrem Herausgeber; ergänzen Sie dann --allow-code.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>Looking</source>
+            <translation>Wird angesehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/chexagent.py" />
+            <location filename="../../app/tools/chest/maira.py" />
+            <location filename="../../app/tools/chest/medsam2.py" />
+            <location filename="../../app/tools/chest/report_net.py" />
+            <source>Looking at the image</source>
+            <translation>Bild wird angesehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/generator.py" />
+            <source>Looking for the model</source>
+            <translation>Modell wird gesucht</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
@@ -3803,6 +4678,12 @@
             <location filename="../../app/views/main_window.py" />
             <source>Measurements are not saved. They reappear only if you reopen the images before you quit Sightline.</source>
             <translation>Messungen werden nicht gespeichert. Sie erscheinen nur wieder, wenn Sie die Bilder erneut öffnen, bevor Sie Sightline beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <source>Measuring</source>
+            <translation>Wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -3960,6 +4841,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names and descriptions of the tools, and the tools' results</source>
             <translation>Namen und Beschreibungen der Werkzeuge und deren Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>names no kind of greys</source>
+            <translation>nennt keine Art von Grauwerten</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -4178,9 +5064,19 @@
             <translation>Keines für diese Studie</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>none of its labels lies within the image</source>
+            <translation>keines der Labels liegt innerhalb des Bildes</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>None of its own: {rule}</source>
             <translation>Keine eigene: {rule}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>none of its voxels has a label</source>
+            <translation>keines der Voxel hat ein Label</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4201,6 +5097,16 @@
             <location filename="../../app/workspace/hanging.py" />
             <source>not a hanging protocol: {0}</source>
             <translation>kein Hängeprotokoll: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/scan.py" />
+            <source>not all files are read: there may be more images</source>
+            <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>not all segments are drawn: they need too much memory</source>
+            <translation>nicht alle Segmente werden gezeichnet: Sie brauchen zu viel Speicher</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -4252,6 +5158,21 @@
             <location filename="../../app/views/wording.py" />
             <source>not displayable</source>
             <translation>nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>not drawn on sections through a volume, only on acquired images</source>
+            <translation>auf Schnitten durch ein Volumen nicht gezeichnet, nur auf aufgenommenen Bildern</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>not drawn on sections: its masks need too much memory</source>
+            <translation>auf Schnitten nicht gezeichnet: Die Masken brauchen zu viel Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>not drawn: its place on this image is unknown</source>
+            <translation>nicht gezeichnet: Der Ort auf diesem Bild ist unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -4357,9 +5278,44 @@
             <translation>Wird vermerkt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_values.py" />
+            <source>object of an unknown class</source>
+            <translation>Objekt einer unbekannten Klasse</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_values.py" />
+            <source>object of class {0}</source>
+            <translation>Objekt der Klasse {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Oblique slice at {along:.1f} mm</source>
             <translation>Schräge Schicht bei {along:.1f} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/reformat.py" />
+            <source>oblique: {0}° from {1}</source>
+            <translation>schräg: {0}° von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>of an unknown kind</source>
+            <translation>unbekannter Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>of its graphics only about {0} are drawn</source>
+            <translation>von den Grafiken werden nur etwa {0} gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>of its overlay {0} only the first frame is shown</source>
+            <translation>vom Overlay {0} wird nur das erste Frame gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>of the film scanner</source>
+            <translation>des Filmscanners</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -4398,6 +5354,11 @@
             <translation>auf dem Bild: Bereiche; Vollbild; Bildtexte</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>on the slide, not in a patient</source>
+            <translation>auf dem Objektträger, nicht im Patienten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One large, three small</source>
             <translation>Ein großer, drei kleine</translation>
@@ -4411,6 +5372,16 @@
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>one of its files is not read: {0}</source>
             <translation>eine der Dateien darin wird nicht gelesen: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>one of its grey windows is damaged; the image's own is shown</source>
+            <translation>eines der Graufenster ist beschädigt; das des Bildes wird gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>one of its lines has no meaning</source>
+            <translation>eine der Zeilen hat keine Bedeutung</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4428,6 +5399,11 @@
             <translation>Ein Pixel wäre {size} mm breit: Solche Pixel hat kein Bildschirm.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/whole_slide.py" />
+            <source>one tile of {0}</source>
+            <translation>eine Kachel von {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One viewport</source>
             <translation>Ein Viewport</translation>
@@ -4441,6 +5417,36 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>only https addresses are fetched</source>
             <translation>es werden nur https-Adressen abgerufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>only partly understood: its blending of images is not applied</source>
+            <translation>nur teilweise verstanden: Das Überblenden von Bildern wird nicht angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>only partly understood: {0}</source>
+            <translation>nur teilweise verstanden: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>only partly understood: {0} is not applied</source>
+            <translation>nur teilweise verstanden: {0} wird nicht angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>only the first {0} content items are shown</source>
+            <translation>nur die ersten {0} Inhaltselemente werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>only the first {0} shapes are drawn</source>
+            <translation>nur die ersten {0} Formen werden gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/text_headers.py" />
+            <source>only uncompressed voxels can be counted from the file's end</source>
+            <translation>nur unkomprimierte Voxel können vom Ende der Datei aus gezählt werden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4474,6 +5480,7 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
+            <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
             <source>Open a frontal chest radiograph (PA or AP) and ask again.</source>
             <translation>Öffnen Sie eine frontale Thoraxaufnahme (PA oder AP) und fragen Sie erneut.</translation>
@@ -4535,6 +5542,11 @@
             <location filename="../../app/imaging/guards.py" />
             <source>Open it again</source>
             <translation>Öffnen Sie es erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>Open it by itself to look at it</source>
+            <translation>Öffnen Sie es für sich, um es anzusehen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -4603,6 +5615,11 @@
             <translation>Öffnen Sie die Serie erneut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>Open two frontal chest radiographs of one patient and name the current and the prior.</source>
+            <translation>Öffnen Sie zwei frontale Thoraxaufnahmen eines Patienten und nennen Sie die aktuelle und die frühere.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/language_models.toml" />
             <source>OpenAI itself, or a server with the same API: vLLM, Ollama, LM Studio, llama.cpp and others, here or in your network.</source>
             <translation>OpenAI selbst oder ein Server mit derselben API: vLLM, Ollama, LM Studio, llama.cpp und andere, hier oder in Ihrem Netz.</translation>
@@ -4642,9 +5659,19 @@
             <translation>Öffnet die Datenschutzeinstellungen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/whole_slide.py" />
+            <source>optical path {0}</source>
+            <translation>optischer Pfad {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>out</source>
             <translation>heraus</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>out of line</source>
+            <translation>nicht fluchtend</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -4665,6 +5692,11 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Outline of what you marked</source>
             <translation>Umriss des Markierten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/medsam2.py" />
+            <source>Outlining what is marked</source>
+            <translation>Markiertes wird umrandet</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -4747,7 +5779,13 @@
             <translation>PET 20 Stufen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>phase {0} of {1} (by {2})</source>
+            <translation>Phase {0} von {1} (nach {2})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/chat/consent.py" />
             <source>Picture</source>
             <translation>Bild</translation>
         </message>
@@ -4766,6 +5804,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Pictures are sent only after you are asked again.</source>
             <translation>Bilder werden erst gesendet, nachdem Sie erneut gefragt wurden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Pictures are sent only if you allow that in a second question.</source>
+            <translation>Bilder werden nur gesendet, wenn Sie es in einer zweiten Frage erlauben.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -5126,9 +6169,39 @@
             <translation>Das Audit-Protokoll wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/roentgen.py" />
+            <source>Reading the description</source>
+            <translation>Beschreibung wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <location filename="../../app/tools/chest/classifier.py" />
+            <location filename="../../app/tools/chest/grounding.py" />
+            <location filename="../../app/tools/chest/llava_med.py" />
+            <location filename="../../app/tools/chest/medsam2_segment.py" />
+            <location filename="../../app/tools/chest/report.py" />
+            <location filename="../../app/tools/chest/segmentation.py" />
+            <location filename="../../app/tools/general/image_visualizer.py" />
+            <source>Reading the image</source>
+            <translation>Bild wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <location filename="../../app/tools/chest/medgemma.py" />
+            <source>Reading the images</source>
+            <translation>Bilder werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/llava_net.py" />
+            <location filename="../../app/tools/chest/medgemma_net.py" />
+            <source>Reading the question</source>
+            <translation>Frage wird gelesen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -5177,6 +6250,11 @@
             <translation>Wiederholen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/registration.py" />
+            <source>Redrawing the prior image</source>
+            <translation>Voraufnahme wird neu gezeichnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Reference lines</source>
             <translation>Referenzlinien</translation>
@@ -5214,6 +6292,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>region</source>
             <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/structures.py" />
+            <source>region without a name in the file</source>
+            <translation>Region ohne Namen in der Datei</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5267,6 +6350,11 @@
             <translation>Umbenennen…</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>replaces the file that is there</source>
+            <translation>ersetzt die vorhandene Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Report</source>
             <translation>Bericht</translation>
@@ -5280,6 +6368,21 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>requests</source>
             <translation>Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>resampled from another pixel grid (nearest neighbour)</source>
+            <translation>aus einem anderen Pixelraster umgerechnet (nächster Nachbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>resampled to a slice distance of {0} mm: the acquired one varies between {1} and {2} mm</source>
+            <translation>auf einen Schichtabstand von {0} mm umgerechnet: Der aufgenommene schwankt zwischen {1} und {2} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>resampled to set slices straight that were {0}</source>
+            <translation>umgerechnet, um Schichten gerade zu setzen, die verschoben waren ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -5355,6 +6458,21 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Rotate right</source>
             <translation>Nach rechts drehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Rotated 180°</source>
+            <translation>Um 180° gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Rotated 90° left</source>
+            <translation>Um 90° nach links gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/viewport.py" />
+            <source>Rotated 90° right</source>
+            <translation>Um 90° nach rechts gedreht</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -5461,6 +6579,16 @@
             <location filename="../../app/imaging/types.py" />
             <source>sagittal</source>
             <translation>sagittal</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>same SOP Instance UID</source>
+            <translation>gleiche SOP Instance UID</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>samples of an unknown type</source>
+            <translation>Werte eines unbekannten Typs</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -5610,6 +6738,11 @@
             <translation>Abschnitt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/reformat.py" />
+            <source>section {0} of {1}</source>
+            <translation>Schnitt {0} von {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Section {number} / {count}</source>
             <translation>Schnitt {number} / {count}</translation>
@@ -5628,6 +6761,11 @@
             <location filename="../../app/views/notices.py" />
             <source>See the study list for what to do.</source>
             <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>see {0} (not in this document)</source>
+            <translation>siehe {0} (nicht in diesem Dokument)</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5653,6 +6791,12 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Segmentations, structure sets, presentation states and overlays of the shown image appear here.</source>
             <translation>Segmentierungen, Konturensätze, Präsentationszustände und Overlays des gezeigten Bildes erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/psp_net.py" />
+            <location filename="../../app/tools/chest/thorax_net.py" />
+            <source>Segmenting</source>
+            <translation>Wird segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -5705,6 +6849,11 @@
             <translation>Frage senden</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Send this conversation to {0}?</source>
+            <translation>Dieses Gespräch an {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>Send to another computer?</source>
             <translation>An einen anderen Computer senden?</translation>
@@ -5725,10 +6874,30 @@
             <translation>sendet</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
+            <source>sends to</source>
+            <translation>sendet an</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Sent</source>
             <translation>Gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>sent a broken answer (nobody had cancelled it)</source>
+            <translation>sandte eine fehlerhafte Antwort (niemand hatte sie abgebrochen)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>sent a broken answer (of an unknown kind)</source>
+            <translation>sandte eine fehlerhafte Antwort (unbekannter Art)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>sent a broken answer ({0})</source>
+            <translation>sandte eine fehlerhafte Antwort ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -5788,6 +6957,11 @@
             <translation>mehrere Bilder liegen an derselben Position, und nichts unterscheidet sie</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/catalogue.py" />
+            <source>several of its images have the SOP Instance UIDs of others, but are other images</source>
+            <translation>mehrere der Bilder haben die SOP Instance UIDs anderer, sind aber andere Bilder</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>several of its images lie at the same position</source>
             <translation>mehrere der Bilder liegen an derselben Position</translation>
@@ -5796,6 +6970,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>several ultrasound regions with different scales</source>
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>sheared by {0}°</source>
+            <translation>um {0}° geschert</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -5958,6 +7137,16 @@
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>some of its graphics or texts are damaged or of an unknown kind</source>
+            <translation>einige der Grafiken oder Texte sind beschädigt oder unbekannter Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>some of its images are missing</source>
+            <translation>einige der Bilder fehlen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volumes.py" />
             <source>some of its images show high values bright, others dark</source>
             <translation>einige der Bilder zeigen hohe Werte hell, andere dunkel</translation>
@@ -6003,6 +7192,11 @@
             <translation>Quellen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>spatial coordinates that cannot be drawn: their points do not fit</source>
+            <translation>räumliche Koordinaten, die nicht gezeichnet werden können: Ihre Punkte passen nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>specimen</source>
             <translation>Präparat</translation>
@@ -6026,6 +7220,26 @@
             <location filename="../../app/views/models/models_table.py" />
             <source>State</source>
             <translation>Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>stated by the file (ImageJ, in {0})</source>
+            <translation>von der Datei angegeben (ImageJ, in {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>stated by the file (MPP of the slide scanner)</source>
+            <translation>von der Datei angegeben (MPP des Objektträgerscanners)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>stated by the file (OME PhysicalSize)</source>
+            <translation>von der Datei angegeben (OME PhysicalSize)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>stated by the file; {0}</source>
+            <translation>von der Datei angegeben; {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -6262,6 +7476,11 @@
             <translation>Text und Ergebnisse</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/host.py" />
+            <source>The accelerator's memory is full: trying again on the processor</source>
+            <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>the address of the language model contains more than host and path</source>
             <translation>die Adresse des Sprachmodells enthält mehr als Host und Pfad</translation>
@@ -6270,6 +7489,16 @@
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>the address of the language model is not a web address</source>
             <translation>die Adresse des Sprachmodells ist keine Webadresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>the archive contains it more than once; the last is listed</source>
+            <translation>das Archiv enthält sie mehrmals; die letzte ist aufgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>the archive contains too many files</source>
+            <translation>das Archiv enthält zu viele Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/agent_thread.py" />
@@ -6322,6 +7551,11 @@
             <translation>Das Audit-Protokoll ist leer</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/nifti.py" />
+            <source>the axes of its sform are not perpendicular: its qform is used</source>
+            <translation>die Achsen der sform stehen nicht senkrecht zueinander: Die qform wird verwendet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The bar is</source>
             <translation>Der Balken ist</translation>
@@ -6345,6 +7579,11 @@
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>the compressed file is damaged</source>
             <translation>die komprimierte Datei ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The connection is not encrypted (http, not https): whoever is on the network between this computer and {0} can read all of it, and can change the answers.</source>
+            <translation>Die Verbindung ist nicht verschlüsselt (http, nicht https): Wer im Netz zwischen diesem Computer und {0} ist, kann alles lesen und die Antworten verändern.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -6375,6 +7614,11 @@
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>the DICOMDIR names it, but there is no such file</source>
             <translation>das DICOMDIR nennt sie, aber eine solche Datei gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>the DICOMDIR names no file that is there</source>
+            <translation>das DICOMDIR nennt keine Datei, die da ist</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -6432,6 +7676,21 @@
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_file.py" />
+            <source>the file does not give its orientation in the patient</source>
+            <translation>die Datei gibt die Ausrichtung im Patienten nicht an</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file does not say whether text is burnt into this image.</source>
+            <translation>Die Datei sagt nicht, ob Text in dieses Bild eingebrannt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file gives its modality as "other": it may show anything.</source>
+            <translation>Die Datei gibt die Modalität „andere“ an: Sie kann alles zeigen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The file gives no pixel spacing, so the size of the object is unknown.</source>
             <translation>Die Datei gibt keinen Pixelabstand an, die Größe des Objekts ist also unbekannt.</translation>
@@ -6452,6 +7711,11 @@
             <translation>die Datei hat sich geändert, seit sie geöffnet wurde</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>the file has no tiles for parts of the slide</source>
+            <translation>die Datei hat für Teile des Objektträgers keine Kacheln</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>the file is cut short</source>
             <translation>die Datei ist abgeschnitten</translation>
@@ -6462,14 +7726,55 @@
             <translation>die Datei ist abgeschnitten: Sie enthält {0} von {1} Bytes der Pixel</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/volume_header.py" />
+            <source>the file is cut short: it contains {0} of {1} bytes of voxels</source>
+            <translation>die Datei ist abgeschnitten: Sie enthält {0} von {1} Bytes der Voxel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <source>the file is cut short: it contains {0} of {1} planes</source>
+            <translation>die Datei ist abgeschnitten: Sie enthält {0} von {1} Ebenen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the file is cut short: only the upper {0} of its {1} rows are in it</source>
+            <translation>die Datei ist abgeschnitten: Nur die oberen {0} von {1} Zeilen sind darin</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the file is cut short: only {0} of its {1} frames are in it</source>
+            <translation>die Datei ist abgeschnitten: Nur {0} von {1} Frames sind darin</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/waveform_values.py" />
+            <source>the file is cut short: {0} of {1} bytes of samples</source>
+            <translation>die Datei ist abgeschnitten: {0} von {1} Bytes der Abtastwerte</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
             <location filename="../../app/imaging/guards.py" />
             <source>the file is empty</source>
             <translation>die Datei ist leer</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/processes/futures.py" />
+            <source>The file may be damaged; ask for a new export</source>
+            <translation>Die Datei ist vielleicht beschädigt; bitten Sie um einen neuen Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_file.py" />
+            <source>the file meta information is damaged: its elements are read by their tags</source>
+            <translation>die Datei-Metainformation ist beschädigt: Ihre Elemente werden nach ihren Tags gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/log.py" />
             <source>the file of its key is damaged</source>
             <translation>die Datei mit dem Schlüssel ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>The file says that there IS text burnt into this image.</source>
+            <translation>Laut Datei IST in dieses Bild Text eingebrannt.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
@@ -6480,6 +7785,11 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volumes.py" />
+            <source>the first of {0} images at each position</source>
+            <translation>das erste von {0} Bildern an jeder Position</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/thread.py" />
@@ -6495,6 +7805,11 @@
             <location filename="../../app/agent/llm/probe.py" />
             <source>The folder contains no transformers model: config.json and safetensors are needed.</source>
             <translation>Der Ordner enthält kein Transformers-Modell: Benötigt werden config.json und safetensors.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the gantry was tilted</source>
+            <translation>die Gantry war gekippt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -6527,6 +7842,16 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the header does not say how many bits a value has: all {0} are used</source>
+            <translation>der Header sagt nicht, wie viele Bits ein Wert hat: Alle {0} werden verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the header does not say whether values can be negative: all are read as positive</source>
+            <translation>der Header sagt nicht, ob Werte negativ sein können: Alle werden als positiv gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>The header may be damaged; ask for a new export</source>
             <translation>Der Header ist vielleicht beschädigt; bitten Sie um einen neuen Export</translation>
@@ -6535,6 +7860,11 @@
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>The header may be damaged; ask for a smaller export</source>
             <translation>Der Header ist vielleicht beschädigt; bitten Sie um einen kleineren Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/pixel_layout.py" />
+            <source>the header {0}: low values are shown dark</source>
+            <translation>der Header {0}: Niedrige Werte werden dunkel gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -6712,6 +8042,11 @@
             <translation>Der Modellordner ist nicht lesbar</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The names and descriptions of the tools</source>
+            <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
@@ -6725,6 +8060,21 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>the PDF document has {0} pages</source>
+            <translation>das PDF-Dokument hat {0} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>the PDF document is damaged and cannot be shown</source>
+            <translation>das PDF-Dokument ist beschädigt und kann nicht gezeigt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/pdf_file.py" />
+            <source>the PDF document is locked with a password</source>
+            <translation>das PDF-Dokument ist mit einem Passwort gesperrt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -6770,6 +8120,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>The pictures are being read…</source>
             <translation>Die Bilder werden gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segment_index.py" />
+            <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
+            <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -6857,6 +8212,16 @@
             <translation>Das mitgelieferte wird wieder benutzt.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>the shown image does not say how it lies in the patient</source>
+            <translation>das gezeigte Bild sagt nicht, wie es im Patienten liegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slice distance changes from {0} to {1} mm</source>
+            <translation>der Schichtabstand wechselt von {0} auf {1} mm</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the slice distance changes from {0} to {1} mm after slice {2}</source>
             <translation>der Schichtabstand wechselt von {0} auf {1} mm nach Schicht {2}</translation>
@@ -6868,6 +8233,11 @@
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
+            <source>the slices are sheared</source>
+            <translation>die Schichten sind geschert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/stacks.py" />
             <source>the slices are sheared by {0}°: each slice is shifted against the one before</source>
             <translation>die Schichten sind um {0}° geschert: Jede Schicht ist gegen die vorige verschoben</translation>
         </message>
@@ -6875,6 +8245,16 @@
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the slices are shifted against each other by differing amounts</source>
             <translation>die Schichten sind um verschiedene Beträge gegeneinander verschoben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>the standard space {0}</source>
+            <translation>der Standardraum {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/presentation_states.py" />
+            <source>the subtraction of its mask</source>
+            <translation>die Subtraktion der Maske</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -6897,6 +8277,11 @@
             <translation>die TIFF-Datei ist beschädigt oder abgeschnitten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/dicom/whole_slide.py" />
+            <source>the tile at column {0}, row {1} of {2}</source>
+            <translation>die Kachel in Spalte {0}, Zeile {1} von {2}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The time limit for one question was reached.</source>
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
@@ -6907,9 +8292,19 @@
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The tools' results, without names, ids, dates, institutions and file paths</source>
+            <translation>Die Ergebnisse der Werkzeuge, ohne Namen, Kennungen, Daten, Einrichtungen und Dateipfade</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>The true size of this image is not known</source>
             <translation>Die wahre Größe dieses Bildes ist nicht bekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
+            <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_header.py" />
@@ -6937,9 +8332,24 @@
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>The words beside each picture</source>
+            <translation>Die Worte neben jedem Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>the zip archive contains too many files</source>
             <translation>das Zip-Archiv enthält zu viele Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>the zip archive declares more than it contains</source>
+            <translation>das Zip-Archiv gibt mehr an, als es enthält</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>the zip archive is damaged or cut short</source>
+            <translation>das Zip-Archiv ist beschädigt oder abgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/workers.py" />
@@ -6961,6 +8371,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Theme</source>
             <translation>Farben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/scanning/listing.py" />
+            <source>there are no images in this archive</source>
+            <translation>in diesem Archiv sind keine Bilder</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -7003,6 +8418,11 @@
             <translation>dieses Gespräch gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>there is no such file</source>
+            <translation>eine solche Datei gibt es nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>there is no such file in the archive</source>
             <translation>eine solche Datei gibt es im Archiv nicht</translation>
@@ -7043,14 +8463,39 @@
             <translation>Es gibt nichts zu prüfen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/processes/futures.py" />
+            <source>there is too little free memory to show it</source>
+            <translation>es ist zu wenig freier Arbeitsspeicher da, um es zu zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>these are weights of another model than {0}</source>
             <translation>dies sind Gewichte eines anderen Modells als {0}</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>These pictures may show who the patient is. Send them to {0}?</source>
+            <translation>Diese Bilder könnten zeigen, wer der Patient ist. An {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>These rules are kept outside the language model: it can neither see nor change them.</source>
             <translation>Diese Regeln liegen außerhalb des Sprachmodells: Es kann sie weder sehen noch ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>these sections belong to a volume that is no longer open</source>
+            <translation>diese Schnitte gehören zu einem Volumen, das nicht mehr geöffnet ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>They are what the viewer shows, as PNG without the file's attributes. Text that is burnt into an image (a name, an id, a date) cannot be removed and would be sent with it: look at the pictures before you answer. With no, text alone is sent. Your answer holds for these images in this conversation until Sightline is closed; about others you are asked.</source>
+            <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>They are what the viewer shows, as PNG without the file's attributes. Text that is burnt into an image (a name, an id, a date) cannot be removed and would be sent with it: look at the pictures before you answer. You are asked once more about those that say why. With no, text alone is sent. Your answer holds for these images in this conversation until Sightline is closed; about others you are asked.</source>
+            <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -7123,6 +8568,11 @@
             <translation>dies könnte eines von mehreren Modellen sein: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This file has no DICOM header, so nothing says whether text is burnt into it.</source>
+            <translation>Diese Datei hat keinen DICOM-Header, also sagt nichts, ob Text eingebrannt ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/roentgen.py" />
             <source>this folder contains no Stable Diffusion pipeline that can be loaded</source>
             <translation>dieser Ordner enthält keine Stable-Diffusion-Pipeline, die geladen werden kann</translation>
@@ -7151,6 +8601,16 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>This image is not open</source>
             <translation>Dieses Bild ist nicht geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This is a photograph: it may show the patient's face.</source>
+            <translation>Dies ist ein Foto: Es könnte das Gesicht des Patienten zeigen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>This is a screen capture or scan, which may show anything that was on it.</source>
+            <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -7238,6 +8698,11 @@
             <translation>dieses Bild ist zu groß für eine Vorschau</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>This picture may show who the patient is. Send it to {0}?</source>
+            <translation>Dieses Bild könnte zeigen, wer der Patient ist. An {0} senden?</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>this plane is missing from the file</source>
             <translation>diese Ebene fehlt in der Datei</translation>
@@ -7256,6 +8721,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>this series is not a volume: it contains no images</source>
             <translation>diese Serie ist kein Volumen: Sie enthält keine Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/volume_store.py" />
+            <source>this series is not a volume: it contains several multi-frame images</source>
+            <translation>diese Serie ist kein Volumen: Sie enthält mehrere Multiframe-Bilder</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volume_store.py" />
@@ -7322,6 +8792,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>tokens</source>
             <translation>Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/processes/worker_process.py" />
+            <source>took too long ({0} s) and was stopped</source>
+            <translation>dauerte zu lange ({0} s) und wurde gestoppt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -7448,6 +8923,11 @@
             <translation>Befehl eingeben, z. B. „invertieren“</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/model_pictures.py" />
+            <source>Ultrasound images usually show name and date in the image itself.</source>
+            <translation>Ultraschallbilder zeigen Name und Datum meist im Bild selbst.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>under $0.001</source>
             <translation>unter $0.001</translation>
@@ -7488,6 +8968,16 @@
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>unnamed</source>
             <translation>unbenannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/sniffing.py" />
+            <source>Unpack it first</source>
+            <translation>Entpacken Sie es zuerst</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/files/archives.py" />
+            <source>Unpack the archive first, then open the folder</source>
+            <translation>Entpacken Sie zuerst das Archiv und öffnen Sie dann den Ordner</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -7535,6 +9025,11 @@
             <translation>Dies verwenden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/image_suitability.py" />
+            <source>Use this image as a frontal chest radiograph anyway?</source>
+            <translation>Dieses Bild trotzdem als frontale Thoraxaufnahme verwenden?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Use {title}?</source>
             <translation>{title} verwenden?</translation>
@@ -7555,10 +9050,20 @@
             <translation>für CT üblich; keines in der Datei</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>valid inside the ultrasound image, not in scales or traces next to it</source>
+            <translation>gültig im Ultraschallbild, nicht in Skalen oder Kurven daneben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <location filename="../../app/views/histogram_panel.py" />
             <source>Value</source>
             <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>Values are of {0}</source>
+            <translation>Werte von {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7621,6 +9126,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Waiting for your own answers is not counted.</source>
             <translation>Das Warten auf Ihre eigenen Antworten zählt nicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/hosting/host.py" />
+            <source>Waiting for {0}</source>
+            <translation>Warten auf {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -7754,6 +9264,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>where its shapes begin is damaged; not drawn</source>
+            <translation>wo die Formen beginnen, ist beschädigt; nicht gezeichnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Where the language model runs: {says}</source>
             <translation>Wo das Sprachmodell läuft: {says}</translation>
@@ -7861,6 +9376,11 @@
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>with UIDs of other images</source>
+            <translation>mit UIDs anderer Bilder</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -7882,6 +9402,11 @@
             <translation>ZURÜCKGEZOGEN, nicht verwenden: {rejection}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>without a position</source>
+            <translation>ohne eine Position</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
@@ -7892,9 +9417,15 @@
             <translation>Schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/policy/arguments.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>writes</source>
             <translation>schreibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/dicom_processor.py" />
+            <source>Writing the PNG</source>
+            <translation>PNG wird geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7910,6 +9441,11 @@
             <location filename="../../app/views/chat/message.py" />
             <source>You asked</source>
             <translation>Sie haben gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/guards.py" />
+            <source>you may not read it (permission denied)</source>
+            <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -7930,6 +9466,11 @@
             <location filename="../../app/views/chat/message.py" />
             <source>Your question</source>
             <translation>Ihre Frage</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your question and the earlier ones of this conversation, with their answers</source>
+            <translation>Ihre Frage und die früheren dieses Gesprächs, mit ihren Antworten</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7977,6 +9518,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/space/stacks.py" />
+            <source>{0} by {1}°: each slice is shifted against the one before</source>
+            <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>{0} cannot be downloaded: its card has no address</source>
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
@@ -7998,6 +9544,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
+            <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
@@ -8011,6 +9562,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} has not enough space: {1} GB are needed</source>
             <translation>{0} hat nicht genug Platz: {1} GB werden gebraucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/spacing.py" />
+            <source>{0} ignored as impossible</source>
+            <translation>{0} als unmöglich nicht beachtet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -8031,6 +9587,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} is not the manifest of a model pack</source>
             <translation>{0} ist nicht das Verzeichnis eines Modellpakets</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} is outside this machine. {1} Write no patient data into the question. Your answer holds for this conversation and this model until Sightline is closed.</source>
+            <translation>{0} liegt außerhalb dieses Computers. {1} Schreiben Sie keine Patientendaten in die Frage. Ihre Antwort gilt für dieses Gespräch und dieses Modell, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -8063,9 +9624,44 @@
             <translation>{0} nicht gefunden auf {1}: Die Bilder können nicht zur Deckung gebracht werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/scanning/copies.py" />
+            <source>{0} of its files are copies of images that are listed</source>
+            <translation>{0} der Dateien darin sind Kopien von Bildern, die aufgeführt sind</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>{0} of its files are not read: {1}</source>
             <translation>{0} der Dateien darin werden nicht gelesen: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_image.py" />
+            <source>{0} of {1} tiles are damaged and left empty</source>
+            <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0} pictures, exactly as shown below</source>
+            <translation>{0} Bilder, genau wie unten gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_values.py" />
+            <source>{0} rows, {1} columns</source>
+            <translation>{0} Zeilen, {1} Spalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/codecs.py" />
+            <source>{0} samples a pixel</source>
+            <translation>{0} Werte je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/space/reformat.py" />
+            <source>{0} sections through a volume</source>
+            <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>{0} shapes lie outside the image: not drawn</source>
+            <translation>{0} Formen liegen außerhalb des Bildes: nicht gezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -8083,14 +9679,79 @@
             <translation>{0} wurde geändert, seit {1} installiert wurde</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/dicom_objects.py" />
+            <source>{0} whose header is not complete: not displayable</source>
+            <translation>{0}, dessen Header nicht vollständig ist: nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segment_index.py" />
+            <source>{0} with neither a source image nor a position: not drawn</source>
+            <translation>{0} mit weder Quellbild noch Position: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segment_index.py" />
+            <source>{0} without a segment number: not drawn</source>
+            <translation>{0} ohne Segmentnummer: nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/label_volumes.py" />
+            <source>{0}% of its labelled voxels lie outside the image</source>
+            <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_values.py" />
+            <source>{0}, in pixels of the whole slide</source>
+            <translation>{0}, in Pixeln des ganzen Objektträgers</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/studies/splitting.py" />
+            <source>{0}, pixels of {1} x {2} mm</source>
+            <translation>{0}, Pixel von {1} x {2} mm</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0}, to {1} mm after slice {2}</source>
             <translation>{0}, auf {1} mm nach Schicht {2}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/layer_reading.py" />
+            <source>{0}: its kind of shape is unknown; not drawn</source>
+            <translation>{0}: Art der Form unbekannt; nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>{0}: no description in the file</source>
+            <translation>{0}: keine Beschreibung in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/segmentation.py" />
+            <source>{0}: no description in the file, not drawn</source>
+            <translation>{0}: keine Beschreibung in der Datei, nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/dicom_objects.py" />
+            <source>{0}: not displayable</source>
+            <translation>{0}: nicht darstellbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_reading.py" />
+            <source>{0}: the images named here were withdrawn and are not to be used</source>
+            <translation>{0}: Die hier genannten Bilder wurden zurückgezogen und sind nicht zu verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>{0}: {1} Enlarge the picture and look for a name, an id, a date or a face. With no, it stays here. Your answer holds for exactly this picture.</source>
+            <translation>{0}: {1} Vergrößern Sie das Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleibt es hier. Ihre Antwort gilt für genau dieses Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>{0}its pixels are damaged and cannot be decoded ({1})</source>
             <translation>{0}die Pixel sind beschädigt und können nicht dekodiert werden ({1})</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/dicom/dicom_items.py" />
+            <source>{0}… (cut: it has {1} characters)</source>
+            <translation>{0}… (gekürzt: {1} Zeichen)</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />

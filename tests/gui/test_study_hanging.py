@@ -102,6 +102,8 @@ def test_the_windows_of_a_protocol_are_those_of_the_viewports(desk: Desk):
         (-600, 1500),
         (400, 1800),
     ]
+    corners = [frame.canvas.overlay.corners for frame in desk.window.viewports.frames]
+    assert all("(hanging protocol)" in one.bottom_left[-1] for one in corners)
 
 
 def test_viewports_that_the_user_has_laid_out_are_not_arranged_anew(desk: Desk):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,8 +21,16 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.agent.llm.probe import Probe
+from app.agent.messages import Picture
 from app.agent.policy import Grants
-from app.agent.privacy.consents import Consents
+from app.agent.privacy.consents import (
+    Consents,
+    Shown,
+    consent_request,
+    picture_request,
+    risky_request,
+)
+from app.agent.privacy.model_pictures import risk_of
 from app.secrets import Secrets
 from app.settings import Settings as SettingsFile
 from app.views import help_dialogs
@@ -38,6 +48,7 @@ from app.views.translation import (
     use_language,
 )
 from app.views.widgets import ElidedLabel
+from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
@@ -54,6 +65,13 @@ def german(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     yield
     monkeypatch.setenv("SIGHTLINE_LANGUAGE", "en")
     use_language("en")
+
+
+KINDS = (
+    {"Modality": "CT", "BurnedInAnnotation": "YES"},
+    *({"Modality": name} for name in ("US", "SC", "OT", "XC", "CT")),
+)
+"""Attributes of images that may show who the patient is, each for another reason."""
 
 
 class Settings:
@@ -157,6 +175,40 @@ def test_what_lower_rooms_report_is_german(german: None, said: str, german_text:
 )
 def test_warnings_of_a_stack_are_german(german: None, warnings: tuple[str, ...], german_text: str):
     assert [tr_report(warning) for warning in warnings] == [german_text]
+
+
+def test_how_an_image_is_turned_is_german(german: None):
+    turned = {
+        Display(flip_h=flip_h, flip_v=flip_v, quarter_turns=turns).turn_text
+        for flip_h in (False, True)
+        for flip_v in (False, True)
+        for turns in range(4)
+    } - {""}
+    assert {text for text in turned if tr_report(text) == text} == set()
+
+
+def test_what_is_asked_before_anything_is_sent_is_german(german: None):
+    plain = Shown(Picture(path="/a.png", caption="CT", image_id="image-1"), "1.2 0 sha")
+    reasons = {risk_of(replace(instance(), attributes=of)) for of in KINDS}
+    risky = [replace(plain, risk=reason) for reason in reasons]
+    asked = [
+        consent_request("m", "a.example", pictures=True, encrypted=False),
+        consent_request("m", "a.example"),
+        picture_request("m", "a.example", [plain]),
+        picture_request("m", "a.example", [plain, *risky]),
+        risky_request("m", "a.example", risky[:1]),
+    ]
+    texts = [
+        text
+        for one in asked
+        for text in (one["title"], one["detail"], one.get("warning", ""), *one["sent"])
+        if text
+    ]
+    assert len(reasons) == 6
+    same = [text for text in (*texts, *reasons) if tr_report(text) == text]
+    assert not same
+    english = [text for text in map(tr_report, texts) if re.search(r"\b(the|and|with|is)\b", text)]
+    assert not english
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,7 @@ def test_the_histogram_counts_the_shown_frame_and_its_limits_set_the_window(
     after = limits_of(window)
     assert after == pytest.approx((low, 1500), abs=12)  # a pixel of the plot is some HU
     assert panel.high_field.value() == pytest.approx(after[1], abs=0.01)
+    assert panel.high_field.lineEdit().width() > 60  # the number is to be read
     drag_in(panel, 700, 900)
     moved = limits_of(window)
     assert moved[0] - after[0] == pytest.approx(200, abs=15)
@@ -569,6 +570,14 @@ def test_the_magnifier_of_the_menu_stays_in_every_viewport_until_escape(
     QTest.keyClick(window.canvas, KEY.Key_Escape)
     assert not any(one.canvas.magnifier.on for one in window.viewports.frames)
     assert not window.actions_.magnify.isChecked()
+    window.actions_.magnify.setShortcut("Ctrl+Y")  # as a user may have changed it
+    move(view, view.rect().center(), Qt.MouseButton.NoButton)
+    QTest.keyPress(window.canvas, KEY.Key_Z)
+    assert not glass.isVisible()
+    QTest.keyPress(window.canvas, KEY.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    assert glass.isVisible()
+    QTest.keyRelease(window.canvas, KEY.Key_Y)
+    assert not glass.isVisible()
 
 
 # True size and interpolation

@@ -25,8 +25,9 @@ AUTO = "auto"
 MANUAL = "manual"
 REGION = "region"
 FITTED = "fitted"
-"""`Window.explanation` of windows that are computed, set by hand, taken from a drawn region, or
-offered in place of a useless one."""
+PROTOCOL = "protocol"
+"""`Window.explanation` of windows that are computed, set by hand, taken from a drawn region,
+offered in place of a useless one, or named in a hanging protocol."""
 _AUTO_PERCENTILES = (0.5, 99.5)
 _AUTO_SAMPLES = 250_000
 _REGION_PERCENTILES = (1.0, 99.0)

@@ -22,7 +22,7 @@ from app.views import icons, theme, wording
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import EmptyState, label, plain_tip
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
@@ -147,7 +147,7 @@ class LayersPanel(QWidget):
     def _show_notes(self, entries: tuple[LayerEntry, ...]) -> None:
         """Show the warnings of the visible layers."""
         notes = [
-            f"{wording.one_line(entry.title or 'Layer')}: {note}"
+            f"{wording.one_line(entry.title or tr('Layer'))}: {note}"
             for entry in entries
             if entry.style.visible
             for note in _notes(entry)
@@ -268,7 +268,7 @@ def _notes(entry: LayerEntry) -> list[str]:
     notes = [entry.error] if entry.error else []
     notes += entry.layer.warnings if entry.layer else ()
     notes += entry.frame.warnings if entry.frame else ()
-    return list(dict.fromkeys(notes))
+    return [tr_report(note) for note in dict.fromkeys(notes)]
 
 
 def _check(on: bool) -> Qt.CheckState:

@@ -14,14 +14,12 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
     QKeyEvent,
-    QKeySequence,
     QMouseEvent,
     QResizeEvent,
     QWheelEvent,
@@ -87,7 +85,6 @@ class Canvas(ImageView):
         alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
-        magnifier_key: The key that is held for the magnifier; empty for none.
         picture: The picture on the screen, or None.
     """
 
@@ -155,7 +152,6 @@ class Canvas(ImageView):
         self._wheel = FrameScroll()
         self.color_bar = ColorBar(self)
         self.magnifier = Magnifier(self)
-        self.magnifier_key = QKeySequence("Z")
         self._keys = key_actions(self, workspace.annotations)
         self._menu_keys = True  # whether keys of commands that menus have too are the canvas's
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
@@ -708,20 +704,10 @@ class Canvas(ImageView):
 
     def event(self, ev: QEvent) -> bool:
         """Take the magnifier's key before the menu's action, which would not see its release."""
-        if ev.type() == QEvent.Type.ShortcutOverride and self._is_magnifier(ev):
+        if ev.type() == QEvent.Type.ShortcutOverride and self.magnifier.is_key(ev):
             ev.accept()
             return True
         return super().event(ev)
-
-    def _is_magnifier(self, ev: QEvent) -> bool:
-        """Return whether a key event is of the key that is held for the magnifier."""
-        return isinstance(ev, QKeyEvent) and QKeySequence(ev.keyCombination()) == self.magnifier_key
-
-    def _ends_magnifier(self, ev: QKeyEvent) -> bool:
-        """Return whether the key that was held for the magnifier is released."""
-        keys = self.magnifier_key
-        first: Any = keys[0] if not keys.isEmpty() else None  # pyright: ignore[reportIndexIssue]
-        return first is not None and ev.key() == first.key()
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:
         if ev.key() == Qt.Key.Key_Space:
@@ -729,7 +715,7 @@ class Canvas(ImageView):
                 self._space = True
                 self._show_cursor(Qt.CursorShape.OpenHandCursor)
             return
-        if self._is_magnifier(ev):
+        if self.magnifier.is_key(ev):
             if not ev.isAutoRepeat():
                 self.magnifier.hold(self._cursor)
             return
@@ -746,7 +732,7 @@ class Canvas(ImageView):
             self._show_cursor(None)
         if ev.key() == Qt.Key.Key_Shift:
             self._point_at(None)
-        if self.magnifier.on and not ev.isAutoRepeat() and self._ends_magnifier(ev):
+        if not ev.isAutoRepeat() and self.magnifier.is_key(ev, released=True):
             self.magnifier.release()
 
     def focusInEvent(self, event: QFocusEvent) -> None:

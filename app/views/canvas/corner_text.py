@@ -126,7 +126,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         _kept(
             shown.presentation,
-            shown.turn.turn_text,
+            tr_report(shown.turn.turn_text),
             tr("INVERTED") if quiet and shown.inverted else "",
             _colours(shown.colormap) if quiet else "",
             shown.link if quiet else "",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTransform
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QTransform,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.imaging.pixels import pipeline
@@ -17,6 +25,8 @@ from app.views.theme import DARK, color
 
 if TYPE_CHECKING:
     from app.views.canvas.canvas import Canvas
+
+HOLD_KEY = "Z"
 
 DIAMETER = 260
 """Px of the magnifier."""
@@ -34,6 +44,7 @@ class Magnifier(QWidget):
     Attributes:
         on: Whether it is shown while the mouse is over the image.
         factor: How much it magnifies.
+        key: The key that shows it as long as it is held.
     """
 
     toggled = Signal(bool)  # switched on or off without its key being held
@@ -44,10 +55,19 @@ class Magnifier(QWidget):
         self._held = False
         self.on = False
         self.factor = FACTORS[0]
+        self.key = QKeySequence(HOLD_KEY)
         self._at: QPointF | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFixedSize(DIAMETER, DIAMETER)
         self.hide()
+
+    def is_key(self, event: QEvent, *, released: bool = False) -> bool:
+        """Return whether a key event is of its key, with its modifiers unless it is `released`."""
+        if not isinstance(event, QKeyEvent) or self.key.isEmpty():
+            return False
+        keys: Any = self.key  # a sequence, which its type does not say
+        wanted = keys[0]
+        return event.key() == wanted.key() if released else event.keyCombination() == wanted
 
     def hold(self, position: QPointF | None) -> None:
         """Show it at a position in the canvas (px) as long as its key is held."""

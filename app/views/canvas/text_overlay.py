@@ -113,8 +113,9 @@ def _lay_out(
 
 def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     """Return a line in its short form, broken or elided if it is too long."""
-    if metrics.horizontalAdvance(line) > limit:
-        line = wording.short_form(line)
+    if metrics.horizontalAdvance(line) <= limit:
+        return [line]
+    line = wording.short_form(line)
     parts = [line]
     if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
         parts = line.split(wording.DOT)

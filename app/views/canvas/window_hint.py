@@ -16,11 +16,12 @@ from app.views.canvas.canvas import Canvas
 from app.views.layouts import row
 from app.views.theme import SPACE, THEME
 from app.views.translation import tr
-from app.views.widgets import IconLabel, label, push_button, tool_button
+from app.views.widgets import IconLabel, label, plain_tip, push_button, tool_button
 from app.workspace.viewport import REFORMAT
 from app.workspace.workspace import ScaleKey, Workspace
 
-WIDTH = 430  # px
+WIDTH = 520  # px
+NARROW = 440  # px of the canvas below which the button alone has room
 ABOVE = 100  # px above the bottom of the canvas: clear of its corner text
 
 
@@ -105,6 +106,7 @@ class WindowHint(QFrame):
                 "The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys."
             )
         self.text.setText(text.format(window=window, share=share, greys=misfit.greys))
+        self.button.setToolTip(plain_tip(self.text.text()))
         self._place()
         self.show()
         self.raise_()
@@ -126,8 +128,13 @@ class WindowHint(QFrame):
 
     def _place(self) -> None:
         room = self._canvas.rect()
+        wide = room.width() >= NARROW
+        self.text.setVisible(wide)
+        self.button.setText(tr("Use a fitting window") if wide else tr("Better window"))
         width = min(WIDTH, room.width() - 2 * SPACE.s)
-        height = max(self.heightForWidth(width), self.sizeHint().height())
+        if not wide:
+            width = min(width, self.minimumSizeHint().width())
+        height = max(self.heightForWidth(width), self.minimumSizeHint().height())
         left = (room.width() - width) // 2
         self.setGeometry(left, room.height() - ABOVE - height, width, height)
 

@@ -23,7 +23,7 @@ from app.views.layouts import Flow, column, icon_row
 from app.views.plain_text import one_line
 from app.views.text_view import LongText, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import IconLabel, label, push_button
 from app.views.wording import PackTexts
 
@@ -63,7 +63,9 @@ class RequestCard(QFrame):
         self._live = live  # False for a question of an earlier run
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
-        self.setAccessibleName(tr("Approval needed: {title}").format(title=one_line(event.title)))
+        self.setAccessibleName(
+            tr("Approval needed: {title}").format(title=one_line(tr_report(event.title)))
+        )
         head = self._make_head(event)
         self.what, self._choices = QWidget(), QWidget()
         self._fill_what(column(spacing=6, parent=self.what), event)
@@ -104,7 +106,7 @@ class RequestCard(QFrame):
     # -- building
 
     def _make_head(self, event: ApprovalRequested) -> QLayout:
-        self.title = literal_view(event.title)
+        self.title = literal_view(tr_report(event.title))
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
@@ -323,7 +325,7 @@ class _ReachedPlace(QFrame):
         super().__init__()
         self.setObjectName("chatTouched")
         shown = touched.get("shown", "")
-        what, note = touched.get("what", ""), touched.get("note", "")
+        what, note = (tr_report(touched.get(key, "")) for key in ("what", "note"))
         self.setAccessibleName(f"{one_line(what)} {one_line(shown, 600)}")
         argument = touched.get("argument", "")
         head = WrappedText("caption")

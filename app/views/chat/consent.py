@@ -104,13 +104,13 @@ class SentPicture(QWidget):
         self.sent: SentImage | None = None
         self._ends_seen = [False, False]
         path = Path(picture.get("path", ""))
-        self.name = name = picture.get("image_id", "") or "picture"
+        self.name = name = picture.get("image_id", "") or tr("Picture")
         self.button = PictureButton(side)
         self.button.setAccessibleName(tr("{name} as it would be sent: enlarge").format(name=name))
         self.button.setToolTip(tr("See it in full size"))
         self.button.setEnabled(False)
         self.button.clicked.connect(lambda _checked=False: self.enlarge())
-        self.risk = label(picture.get("risk", ""), "warning", wrap=True)
+        self.risk = label(tr_report(picture.get("risk", "")), "warning", wrap=True)
         self.risk.setVisible(bool(self.risk.text()))
         self._caption = WrappedText("caption")
         self._caption.set_full(picture.get("caption", ""))
@@ -195,27 +195,27 @@ class ConsentView(QWidget):
 
     def __init__(self, event: ApprovalRequested, background: Background, side: int = SIDE) -> None:
         super().__init__()
-        self.warning = literal_view(event.warning, "warning", tr("Warning"))
+        self.warning = literal_view(tr_report(event.warning), "warning", tr("Warning"))
         self.warning.setVisible(bool(event.warning))
         facts = QGridLayout()
         facts.setHorizontalSpacing(SPACE.l)
         facts.setVerticalSpacing(6)
         facts.setColumnStretch(1, 1)
         self.facts: dict[str, TextView] = {}
-        sent = "\n".join(f"{BULLET}{item}" for item in event.sent)
+        sent = "\n".join(f"{BULLET}{tr_report(item)}" for item in event.sent)
         rows = (
-            (tr("Host"), event.host, "place"),
-            (tr("Model"), event.model, ""),
-            (tr("What"), sent, ""),
+            (translatable("Host"), event.host, "place"),
+            (translatable("Model"), event.model, ""),
+            (translatable("What"), sent, ""),
         )
         for number, (name, text, tone) in enumerate(rows):
-            view = self.facts[name] = literal_view(text, tone, f"{name}: {one_line(text, 600)}")
-            facts.addWidget(label(name, "muted"), number, 0, Qt.AlignmentFlag.AlignTop)
+            view = self.facts[name] = literal_view(text, tone, f"{tr(name)}: {one_line(text, 600)}")
+            facts.addWidget(label(tr(name), "muted"), number, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(view, number, 1)
         self.pictures = [SentPicture(item, background, side) for item in event.pictures]
         for picture in self.pictures:
             picture.settled.connect(self.settled)
-        self.detail = literal_view(event.detail, "muted", tr("In words"))
+        self.detail = literal_view(tr_report(event.detail), "muted", tr("In words"))
         parts = (self.warning, facts, *self.pictures, self.detail, 1)
         column(*parts, spacing=SPACE.m, parent=self)
 
@@ -291,8 +291,8 @@ class ConsentDialog(QDialog):
 
     def _lay_out(self, event: ApprovalRequested) -> None:
         mark = IconLabel("shield-check", 22, THEME.warning)
-        head = icon_row(mark, label(event.title, "title", wrap=True), SPACE.m)
-        self.setAccessibleName(event.title)
+        head = icon_row(mark, label(tr_report(event.title), "title", wrap=True), SPACE.m)
+        self.setAccessibleName(tr_report(event.title))
         foot = row((self._state, 1), self.no, self.yes)
         margins = (SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
         column(head, (self.area, 1), foot, spacing=SPACE.l, margins=margins, parent=self)

@@ -31,7 +31,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import tr, tr_n, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import IconLabel, label, plain_tip
 from app.views.wording import PackTexts, words_of
 
@@ -164,7 +164,7 @@ class ToolCard(QFrame):
         if not self.running:
             return
         self.progress.set_fraction(event.fraction)
-        self.progress_text.set_full(event.text)
+        self.progress_text.set_full(tr_report(event.text))
         self.progress_text.setVisible(bool(event.text))
 
     def fold(self, answer: str) -> None:

@@ -46,7 +46,7 @@ from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
 from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME, color
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import (
     ElidedLabel,
     IconLabel,
@@ -597,9 +597,11 @@ class NotePage(QWidget):
         name = CONTENT_NAMES[instance.content]
         self._icon.set_icon(name.icon)
         named = wording.one_line(instance.get("SeriesDescription"))
-        self.title.setText(named or name.one.capitalize())
+        self.title.setText(named or wording.sentence(tr(name.one)))
         if instance.content is Content.OTHER:
-            note = wording.one_line(instance.note) or tr("This object is not displayable")
+            note = wording.one_line(tr_report(instance.note)) or tr(
+                "This object is not displayable"
+            )
             self.text.setText(f"{note[:1].upper()}{note[1:].rstrip('.')}.")
         else:
             self.text.setText(

@@ -39,7 +39,7 @@ from app.views.application import create_application, needs_offscreen, use_offsc
 from app.views.canvas.image_layer import to_array, to_qimage
 from app.views.plain_text import clean
 from app.views.theme import SPACE, THEME, TYPE, color, ui_font
-from app.views.translation import tr, tr_n, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import plain_tip
 from app.workspace.workspace import Workspace
 
@@ -107,7 +107,7 @@ def writing(
     writer.paragraph([(report.title, writer.title)], above=0, below=SPACE.s)
     writer.facts(report.facts)
     for warning in report.warnings:
-        writer.warning(warning)
+        writer.warning(tr_report(warning))
     links = key_images(report) if across else ()
     yield from writer.tree(report, leave_out=frozenset(links))
     if links:

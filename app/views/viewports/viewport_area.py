@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
+from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.pane import PaneArea
 from app.views.documents.document_pages import DRAWN
 from app.views.theme import DARK
@@ -141,6 +142,7 @@ class ViewportArea(ScreenArea):
         self._services = services
         self.first_of = first_of
         self.detail = Detail.ALL
+        self._magnifier_key = QKeySequence(HOLD_KEY)
         self._areas: list[ScreenArea] = [self]
         self.panes = PaneArea(services.workspace.panes, services.background)
         self.panes.setParent(self)
@@ -204,6 +206,7 @@ class ViewportArea(ScreenArea):
         canvas.drawing_tool.set_tool(self._tool)
         canvas.detail = self.detail
         canvas.set_smooth(self._services.display.smooth)
+        canvas.magnifier.key = self._magnifier_key
         canvas.magnifier.set_on(next(iter(self._frames.values())).canvas.magnifier.on)
         canvas.magnifier.toggled.connect(self.set_magnifier)
         canvas.drawing_tool.tool_changed.connect(self._tool_changed)
@@ -342,6 +345,12 @@ class ViewportArea(ScreenArea):
         for frame in self._frames.values():
             frame.canvas.drawing_tool.set_tool(tool)
         self.tool_changed.emit(tool)
+
+    def set_magnifier_key(self, key: QKeySequence) -> None:
+        """Set the key that shows the magnifier as long as it is held."""
+        self._magnifier_key = key
+        for frame in self._frames.values():
+            frame.canvas.magnifier.key = key
 
     def set_magnifier(self, on: bool) -> None:
         """Show the magnifier wherever the mouse is over an image, or put it away."""
