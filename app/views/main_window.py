@@ -10,8 +10,6 @@ from types import MappingProxyType
 
 from PySide6.QtCore import (
     QByteArray,
-    QEvent,
-    QObject,
     QPoint,
     QRect,
     QSettings,
@@ -29,7 +27,6 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
-    QDockWidget,
     QFileDialog,
     QMainWindow,
     QPushButton,
@@ -68,13 +65,14 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.preset_dialog import PresetDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import LanguageSetting, tr, tr_n, translatable
+from app.views.translation import LanguageSetting, tr, tr_n
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
-from app.views.widgets import PanelTitle, confirm, label, plain_tip
+from app.views.widgets import confirm, label, plain_tip
+from app.views.window_docks import WindowDocks
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
 from app.workspace.recent import RecentOpenings, Session, opening_text
@@ -84,7 +82,6 @@ from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
 _RECENT_SHOWN = 3  # on the start page; the menu has more
-_LEAST_MIDDLE = 480  # px of the middle; what is over it, docks may take
 
 
 class MainWindow(QMainWindow):
@@ -123,7 +120,6 @@ class MainWindow(QMainWindow):
         self.open_models = open_models
         self.language = language
         self._closed = self._may_quit = False
-        self._hidden_panels: list[QDockWidget] = []
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
         self.second: SecondWindow | None = None
@@ -157,11 +153,11 @@ class MainWindow(QMainWindow):
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layers_panel = LayersPanel(workspace, lambda: self.layer_loading)
         self.viewports.first_of = self.study_list.first_of
-        self._arrangement = self._make_docks()
-        self.docks = self._arrangement.by_name
+        self.arrangement = self._make_docks()
+        self.docks = self.arrangement.by_name
         self.study_list.series_clicked.connect(lambda: self.documents.focus_page())
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
-        self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
+        self.layers_panel.needed_changed.connect(self.arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
         self.hanging = StudyHanging(
             workspace,
@@ -185,7 +181,7 @@ class MainWindow(QMainWindow):
         workspace.layout.changed.connect(self._follow_second)
         if self._layout_file is not None:
             restore_layout(self, self._layout_file, self._tell_broken)
-            self.docks["Layers"].hide()  # whatever the last image had
+            self.arrangement.restore(self._layout_file)
             self._second_geometry = saved_bytes(self._layout_file, "second")
 
     def _tell_broken(self, problem: str) -> None:
@@ -284,7 +280,8 @@ class MainWindow(QMainWindow):
         if self.chat is not None:
             panels["Assistant"] = self.chat
         made = WindowDocks(self, self.viewports, panels)
-        self.findings_list.count_changed.connect(made.titles["Findings"].set_count)
+        for shown in (made.titles["Findings"], made.rail.buttons["Findings"]):
+            self.findings_list.count_changed.connect(shown.set_count)
         return made
 
     def _make_status(self) -> None:
@@ -439,7 +436,7 @@ class MainWindow(QMainWindow):
             actions = [
                 action
                 for _name, action in commands_of(self)
-                if isinstance(action.parent(), (MainWindow, QDockWidget))
+                if isinstance(action.parent(), MainWindow)
             ]
             area = self.viewports.add_area(screen)
             second = SecondWindow(self, area, actions, self._second_geometry)
@@ -470,10 +467,7 @@ class MainWindow(QMainWindow):
 
     def toggle_panels(self) -> None:
         """Hide all panels, so that the images have the room; or show those again."""
-        shown = [dock for dock in self.docks.values() if not dock.isHidden()]
-        for dock in shown or self._hidden_panels:
-            dock.setVisible(not shown)
-        self._hidden_panels = shown
+        self.arrangement.toggle_all()
 
     def choose_theme(self, scheme: str) -> None:
         """Show every window in a theme, "system", "dark" or "light", from now on."""
@@ -574,10 +568,11 @@ class MainWindow(QMainWindow):
     # Qt events
 
     def showEvent(self, event: QShowEvent) -> None:
+        self.arrangement.follow_width()
         super().showEvent(event)
         if not event.spontaneous():  # as it is when a minimised window comes back
             new = self._layout_file is None or not self._layout_file.exists()
-            QTimer.singleShot(0, self, lambda: self._arrangement.start(default=new))
+            QTimer.singleShot(0, self, lambda: self.arrangement.start(default=new))
             if self._layout_file is not None and saved_bytes(self._layout_file, "second-open"):
                 open_second = self.workspace.layout.open_second
                 QTimer.singleShot(0, self, lambda: open_second(activate=False))
@@ -586,7 +581,9 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._arrangement.widen()
+        if self.isVisible():
+            self.arrangement.follow_width()
+        self.arrangement.widen()
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 (Qt's name)
         """Move the focus to the next or previous widget, or from a hidden widget to the image.
@@ -621,6 +618,7 @@ class MainWindow(QMainWindow):
         if not self._closed:
             if self._layout_file is not None:
                 save_layout(self, self._layout_file, self._second_values())
+                self.arrangement.save(self._layout_file)
             if self.recent.kept:
                 self.recent.keep_session(self._session())
             self.shut_down()
@@ -759,134 +757,8 @@ class ModelHostButton(QPushButton):
             restyle(self)
 
 
-LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
 _LARGEST_LAYOUT = 2**20  # bytes of its file
-_AREA = Qt.DockWidgetArea
-_ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-_NARROW_WINDOW = 1200  # px of the window
-_DOCK_WIDTHS = {"Studies": 290, "Attributes": 420, "Findings": 290, "Layers": 290, "Assistant": 400}
-_DOCK_ICONS = {
-    translatable("Studies"): ("panel-left", "Ctrl+1"),
-    translatable("Attributes"): ("table-properties", "Ctrl+2"),
-    translatable("Findings"): ("scan-search", "Ctrl+3"),
-    translatable("Layers"): ("layers", "Ctrl+5"),
-    translatable("Assistant"): ("message-square", "Ctrl+4"),
-}
-"""Icon and shortcut of each dock, in the order of the View menu."""
-
-
-class WindowDocks(QObject):
-    """Puts `panels`, a map from dock name to panel, into docks around the widget `middle`."""
-
-    def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
-        super().__init__(window)
-        self._window = window
-        self._middle = middle
-        self._widths = dict(_DOCK_WIDTHS)  # px that each dock has where there is room
-        self._started = False
-        self.titles: dict[str, PanelTitle] = {}
-        self.by_name = {
-            name: self._dock(name, panels[name]) for name in _DOCK_ICONS if name in panels
-        }
-        self._arrange()
-        for dock in self.by_name.values():
-            dock.installEventFilter(self)
-
-    def _dock(self, name: str, widget: QWidget) -> QDockWidget:
-        dock = QDockWidget(tr(name), self._window)
-        icon, shortcut = _DOCK_ICONS[name]
-        dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
-        dock.setProperty("icon", icon)
-        dock.setProperty("shortcut", shortcut)
-        self.titles[name] = PanelTitle(tr(name), dock)
-        dock.setTitleBarWidget(self.titles[name])
-        dock.setWidget(widget)
-        return dock
-
-    def _arrange(self) -> None:
-        window, docks = self._window, self.by_name
-        window.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
-        window.splitDockWidget(docks["Studies"], docks["Attributes"], _ACROSS)
-        docks["Attributes"].hide()
-        if "Assistant" in docks:
-            window.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
-        # Below the studies, which rarely fill their column; the chat needs its own column.
-        window.splitDockWidget(docks["Studies"], docks["Findings"], _DOWN)
-        window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
-        docks["Layers"].hide()  # until an image has any
-
-    def start(self, *, default: bool) -> None:
-        """Set the default dock sizes, or keep the restored ones; call once the window is shown."""
-        self._started = True
-        if default:
-            self._default_sizes()
-        elif self._window.width() >= _NARROW_WINDOW and self.by_name["Attributes"].isHidden():
-            shown = {name: dock for name, dock in self.by_name.items() if dock.isVisible()}
-            self._widths |= {name: dock.width() for name, dock in shown.items()}
-
-    def widen(self) -> None:
-        """Widen docks that a narrow window has shrunk, as far as there is room now."""
-        window, sides = self._window, (_AREA.LeftDockWidgetArea, _AREA.RightDockWidgetArea)
-        spare = self._middle.width() - _LEAST_MIDDLE
-        if not self._started or spare <= 0:
-            return
-        columns = {
-            dock.x(): (dock, self._widths[name] - dock.width())
-            for name, dock in self.by_name.items()
-            if dock.isVisible() and not dock.isFloating() and window.dockWidgetArea(dock) in sides
-        }
-        narrowed = [(dock, missing) for dock, missing in columns.values() if missing > 0]
-        share = min(1.0, spare / max(1, sum(missing for _, missing in narrowed)))
-        widths = [dock.width() + int(missing * share) for dock, missing in narrowed]
-        window.resizeDocks([dock for dock, _ in narrowed], widths, _ACROSS)
-
-    def _default_sizes(self) -> None:
-        docks, resize = self.by_name, self._window.resizeDocks
-        resize([docks["Studies"]], [self._default_studies], _ACROSS)
-        if "Assistant" in docks:
-            narrow = self._window.width() < _NARROW_WINDOW
-            resize([docks["Assistant"]], [310 if narrow else 400], _ACROSS)
-        half = round(self._middle.height() * 0.5)
-        resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
-
-    def show_layers(self, needed: bool) -> None:
-        """Show the layers dock and make room for it, or hide it if it is not needed."""
-        self.by_name["Layers"].setVisible(needed)
-        if needed:
-            height = self._middle.height()
-            shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}
-            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        attributes = self.by_name["Attributes"]
-        dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
-        if event.type() == QEvent.Type.Resize and isinstance(watched, QDockWidget) and dragged:
-            name = next(name for name, dock in self.by_name.items() if dock is watched)
-            self._widths[name] = watched.width()
-        # Not when the window is shown, whose layout is restored; a floating dock needs no room.
-        if watched is attributes and self._window.isVisible() and not attributes.isFloating():
-            if event.type() == QEvent.Type.ShowToParent:
-                self._make_room()
-            elif event.type() == QEvent.Type.HideToParent:
-                self._resize({"Studies": self._widths["Studies"]}, _ACROSS)
-        return False
-
-    def _make_room(self) -> None:
-        """Give the attributes width for their values and keep some for the study list."""
-        wide = self._window.width() >= 1400
-        studies, attributes = (250, 420) if wide else (200, 300)
-        self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
-
-    @property
-    def _default_studies(self) -> int:
-        return 230 if self._window.width() < _NARROW_WINDOW else 290
-
-    def _resize(self, sizes: Mapping[str, int], along: Qt.Orientation) -> None:
-        """Resize docks once the docks that were just shown are laid out."""
-        docks = [self.by_name[name] for name in sizes]
-        numbers = list(sizes.values())
-        window = self._window
-        QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
+LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layouts are then ignored
 
 
 def save_layout(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Plane, Window
 from app.views import icons, theme, wording
-from app.views.canvas import colormaps, heatmap_legend
+from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import BRUSH_KEYS, Canvas
 from app.views.canvas.image_view import WHEEL_STEP
@@ -26,7 +26,9 @@ from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
 from app.views.translation import LANGUAGES, SYSTEM, tr, translatable
 from app.views.viewports.layout_menu import LayoutMenu, LinkMenu
+from app.views.viewports.viewport_frame import ViewportFrame
 from app.views.widgets import plain_tip
+from app.views.window_docks import WindowDocks
 from app.workspace import drawing
 from app.workspace.recent import opening_text
 
@@ -81,7 +83,7 @@ class MainActions:
         self.link_menu = LinkMenu(window.links, layout, self._action, window)
         self.layout_menu.addMenu(self.link_menu)
         self.shortcuts_ = Shortcuts(window.shortcuts_file, window)
-        docks = ((f"dock.{name}", one.toggleViewAction()) for name, one in window.docks.items())
+        docks = ((f"dock.{name}", one) for name, one in window.arrangement.actions.items())
         self._fill_menu_bar()
         self.shortcuts_.take((*names_of(self), *docks))
         self.toolbar = self._make_toolbar()
@@ -101,6 +103,16 @@ class MainActions:
         viewports.playing_changed.connect(self.refresh)
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
+        viewports.frame_made.connect(self._tell_keys)
+        for frame in viewports.frames:
+            self._tell_keys(frame)
+
+    def _tell_keys(self, frame: ViewportFrame) -> None:
+        """Give the buttons of a viewport's start page the tooltips of their actions."""
+        actions = {one.text(): one for one in (self.open_files, self.open_folder)}
+        for button in frame.placeholder.findChildren(QPushButton):
+            if (action := actions.get(button.text())) is not None:
+                button.setToolTip(action.toolTip())
 
     @property
     def _canvas(self) -> Canvas:
@@ -243,18 +255,28 @@ class MainActions:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
             def toggle() -> None:
                 self._canvas.drawing_tool.toggle(tool)
+                self.refresh()  # the tool for the window stays checked, whatever was clicked
 
             action = self._action(text, toggle, shortcut, icon, checkable=True, kind=_ToolAction)
             self.drawing_tools[tool] = action
             return action
 
         self.drawing_tools: dict[str, QAction] = {}
+        pan, zoom, scroll = mouse_gestures.PAN, mouse_gestures.ZOOM, mouse_gestures.SCROLL
+        self.pointer_window = add(tr("Left drag: window"), "", "D", "sun-medium")
+        self.pointer_pan = add(tr("Left drag: pan"), pan, "G", "hand")
+        self.pointer_zoom = add(tr("Left drag: zoom"), zoom, "Shift+Z", "zoom-in")
+        self.pointer_scroll = add(tr("Left drag: scroll"), scroll, "Shift+S", "move-vertical")
+        self.pointers = (
+            *(self.pointer_window, self.pointer_pan),
+            *(self.pointer_zoom, self.pointer_scroll),
+        )
         self.ruler = add(tr("Measure a length"), drawing.RULER, "L", "ruler")
         self.angle = add(tr("Measure an angle"), drawing.ANGLE, "Shift+L", "angle")
         self.mark_box = add(tr("Mark a box"), drawing.BOX, "B", "square-dashed")
         self.mark_point = add(tr("Mark a point"), drawing.POINT, "M", "crosshair")
         self.mark_outside = add(
-            tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M"
+            tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M", "circle-x"
         )
         self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "E", "pen-line")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
@@ -287,7 +309,7 @@ class MainActions:
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             tr("&View"): (
-                *(self._dock_action(name, dock) for name, dock in self._window.docks.items()),
+                *self._window.arrangement.actions.values(),
                 *(None, self.panels, self.full_screen, self.texts, self.palette),
                 *(None, self.layout_menu, self.theme_menu, *language),
                 *(None, self.fit, self.one_to_one, self.zoom_in, self.zoom_out),
@@ -306,7 +328,7 @@ class MainActions:
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.brush, self.delete_finding, self.delete_findings),
             ),
-            tr("&Tools"): (*marks, self.segment, None, self.models),
+            tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
         }
         for name, entries in menus.items():
@@ -321,50 +343,45 @@ class MainActions:
         _fill(menu, (*tools, self.delete_finding, None, self.fit, self.reset, self.invert))
         menu.popup(place)
 
-    def _dock_action(self, name: str, dock: QDockWidget) -> QAction:
-        action = dock.toggleViewAction()
-        action.setText(dock.windowTitle())
-        action.setIcon(icons.icon(str(dock.property("icon"))))
-        action.setShortcut(QKeySequence(str(dock.property("shortcut"))))
-        action.setToolTip(
-            plain_tip(f"{dock.windowTitle()}  ({action.shortcut().toString(NATIVE)})")
-        )
-        return action
-
     def _make_toolbar(self) -> Toolbar:
+        """Return the toolbar: what the left button does, what acts at once, and the panels."""
         bar = Toolbar(self._window)
         opening = bar.add_text_button(tr("Open"), "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
         self.open_files.changed.connect(lambda: opening.setToolTip(self.open_files.toolTip()))
         bar.addSeparator()
-        tip = plain_tip(tr("Window presets; drag on the image to adjust the window by hand"))
-        self.window_button = bar.add_text_button(tr("Window"), "sun-medium", tip)
-        self.window_button.setMenu(self.presets)
-        self.window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        window, pan, zoom, scroll = self.pointers
+        zooms = (self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
+        regions = (self.mark_box, self.mark_point, self.mark_outside, self.brush)
+        self.window_button = bar.add_tools(tr("Window"), (window, self.region), self.presets)
+        bar.add_tools(tr("Pan"), (pan,))
+        bar.add_tools(tr("Zoom"), (zoom,), _menu_of(zooms, self._window))
+        bar.add_tools(tr("Scroll"), (scroll,))
+        bar.addSeparator()
+        measures = (self.ruler, self.angle)
+        bar.add_tools(tr("Measure"), measures, _menu_of(measures, self._window))
+        segment = (None, self.segment) if self._window.has_assistant else ()
+        bar.add_tools(tr("Regions"), regions, _menu_of((*regions, *segment), self._window))
+        bar.addSeparator()
+        tip = plain_tip(tr("Layout of viewports, and what is linked among them"))
+        layout_button = bar.add_text_button(tr("Layout"), "layout-grid", tip, named=True)
+        layout_button.setMenu(self.layout_menu)
+        layout_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         tip = plain_tip(tr("Reformat the series: axial, coronal, sagittal"))
         self.plane_button = bar.add_text_button(tr("Plane"), "box", tip)
         self.plane_menu.attach(self.plane_button)
-        tip = plain_tip(tr("Layout of viewports, and what is linked among them"))
-        layout_button = bar.add_text_button(tr("Layout"), "layout-grid", tip)
-        layout_button.setMenu(self.layout_menu)
-        layout_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        segment = (self.segment,) if self._window.has_assistant else ()
         groups = (
-            (self.invert, self.reset),
-            (self.fit, self.one_to_one),
+            (self.invert, self.reset, self.fit),
             (self.flip_h, self.flip_v, self.turn_right),
-            (self.ruler, self.angle),
-            (self.mark_box, self.mark_point, *segment),
             (self.play, self.undo, self.redo),
         )
-        for number, group in enumerate(groups):
-            if number:
-                bar.addSeparator()
+        for group in groups:
+            bar.addSeparator()
             bar.addActions(group)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         bar.addWidget(spacer)
-        bar.addActions([dock.toggleViewAction() for dock in self._window.docks.values()])
+        bar.add_docks(self._window.arrangement)
         self._window.addToolBar(bar)
         bar.measure()
         return bar
@@ -374,7 +391,6 @@ class MainActions:
         canvas, workspace = self._canvas, self._workspace
         has_image, scroll = canvas.picture is not None, canvas.scroller
         has_window = canvas.shown_window is not None
-        self.window_button.setEnabled(has_window)
         self.presets.menuAction().setEnabled(has_window)
         for tool, action in self.drawing_tools.items():
             action.setChecked(canvas.drawing_tool.tool == tool)
@@ -417,6 +433,12 @@ class MainActions:
         ):
             for action in actions:
                 action.setEnabled(enabled)
+
+
+def _menu_of(entries: Iterable[QAction | None], parent: QWidget) -> QMenu:
+    menu = QMenu(parent)
+    _fill(menu, entries)
+    return menu
 
 
 def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
@@ -640,8 +662,52 @@ class HeatmapMenu(QMenu):
             action.setChecked(strength == self._layer.heat_strength)
 
 
+class ToolGroup(QToolButton):
+    """A toolbar button for tools of one kind; a click takes the one in hand that it shows.
+
+    It is checked while one of them is in hand, and then shows that one. The arrow opens its menu.
+    """
+
+    def __init__(self, name: str, tools: Sequence[QAction], menu: QMenu | None) -> None:
+        super().__init__()
+        self._name = name
+        self._tools = tools
+        self._shown = tools[0]
+        self.setCheckable(True)
+        self.setText(f" {name}")  # Qt sets the icon too close to the text
+        self.setToolButtonStyle(_TEXT_BESIDE_ICON)
+        if menu is not None:
+            self.setMenu(menu)
+            self.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        self.clicked.connect(self._take)
+        for tool in tools:
+            tool.changed.connect(self._refresh)
+        self._refresh()
+
+    def _take(self) -> None:
+        self._shown.trigger()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        held = next((tool for tool in self._tools if tool.isChecked()), None)
+        self._shown = held or self._shown
+        usable = any(tool.isEnabled() for tool in self._tools)
+        self.setChecked(held is not None and usable)
+        self.setEnabled(usable)
+        self.setIcon(self._shown.icon())
+        key = self._shown.shortcut().toString(NATIVE)
+        tip = [f"{self._shown.text()}{f'  ({key})' if key else ''}"]
+        tip += [tr("Active: the left mouse button")] if held is not None else []
+        tip += [tr("More under the arrow")] if self.menu() is not None else []
+        self.setToolTip(plain_tip("\n".join(tip)))
+        self.setAccessibleName(f"{self._name}: {self._shown.text()}")
+
+
 class Toolbar(QToolBar):
-    """The toolbar. In a narrow window, buttons lose their texts, then move into a pop-up menu."""
+    """The toolbar. In a narrow window, buttons lose their texts, then move into a pop-up menu.
+
+    The named groups keep theirs longest.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(tr("Toolbar"), parent)
@@ -649,8 +715,11 @@ class Toolbar(QToolBar):
         self.setMovable(False)
         self.setIconSize(QSize(SPACE.icon, SPACE.icon))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self._text_buttons: list[tuple[QToolButton, int]] = []
-        self._full_width = 0  # px that all buttons take with their texts
+        self._text_buttons: dict[QToolButton, int] = {}  # and their least widths in px
+        self._named: list[QToolButton] = []
+        self._levels: list[tuple[int, list[QToolButton]]] = []  # px needed, buttons with texts
+        self._docks_width = 0
+        self._docks: list[QAction] = []
         # Qt's own arrow cannot be seen on a dark background.
         more = self.findChild(QToolButton, "qt_toolbar_ext_button")
         if more is not None:
@@ -658,30 +727,79 @@ class Toolbar(QToolBar):
             more.setToolTip(plain_tip(tr("More tools")))
             more.setAccessibleName(tr("More tools"))
 
-    def add_text_button(self, text: str, icon: str, tip: str) -> QToolButton:
-        """Add a button with a text beside its icon, and return it."""
+    def add_text_button(
+        self, text: str, icon: str, tip: str, *, named: bool = False
+    ) -> QToolButton:
+        """Add a button with a text beside its icon, and return it; `named` if it is a group's."""
         button = QToolButton()
         button.setText(f" {text}")  # Qt sets the icon too close to the text
         button.setIcon(icons.icon(icon))
         button.setToolButtonStyle(_TEXT_BESIDE_ICON)
         button.setToolTip(tip)
+        button.setAccessibleName(text)
+        return self._add(button, named=named)
+
+    def _add(self, button: QToolButton, *, named: bool) -> QToolButton:
         self.addWidget(button)
-        self._text_buttons.append((button, 0))
+        self._text_buttons[button] = 0
+        if named:
+            self._named.append(button)
         return button
 
+    def add_tools(
+        self, name: str, tools: Sequence[QAction], menu: QMenu | None = None
+    ) -> ToolGroup:
+        """Add a button for a group of tools, with a menu behind its arrow, and return it."""
+        button = ToolGroup(name, tools, menu)
+        self._add(button, named=True)
+        return button
+
+    def add_docks(self, arrangement: WindowDocks) -> None:
+        """Add a button for each dock; in a narrow window the rail has them instead."""
+        for action in arrangement.actions.values():
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setAccessibleName(action.text())
+            self._docks.append(self.addWidget(button))
+        arrangement.narrow_changed.connect(self._show_docks)
+
+    def _show_docks(self, narrow: bool) -> None:
+        for holder in self._docks:
+            holder.setVisible(not narrow)
+        self._fit(self.width())
+
     def measure(self) -> None:
-        """Store the width of the toolbar with all texts; call once all buttons have been added."""
-        self._text_buttons = [(button, button.minimumWidth()) for button, _ in self._text_buttons]
-        self._full_width = self.sizeHint().width()
+        """Store the widths that texts need; call once all buttons have been added."""
+        self._text_buttons = {button: button.minimumWidth() for button in self._text_buttons}
+        self._show_texts([])
+        whole = self.sizeHint().width()
+        layout = self.layout()
+        assert layout is not None
+        self._show_docks(narrow=True)
+        layout.invalidate()
+        self._docks_width = whole - self.sizeHint().width()
+        for texts in ([*self._text_buttons], self._named):
+            self._show_texts(texts)
+            layout.invalidate()  # Qt does so only for what is shown
+            self._levels.append((self.sizeHint().width(), texts))
+        self._show_docks(narrow=False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        narrow = event.size().width() < self._full_width
-        style = _ICON_ONLY if narrow else _TEXT_BESIDE_ICON
-        for button, width in self._text_buttons:
-            if button.toolButtonStyle() != style:
-                button.setMinimumWidth(0 if narrow else width)
-                button.setToolButtonStyle(style)
+        self._fit(event.size().width())
         super().resizeEvent(event)
+
+    def _fit(self, width: int) -> None:
+        """Show as many texts of buttons as a toolbar with this width in px has room for."""
+        docks = any(holder.isVisible() for holder in self._docks)
+        room = width - (self._docks_width if docks else 0)
+        self._show_texts(next((texts for least, texts in self._levels if least <= room), []))
+
+    def _show_texts(self, texts: Sequence[QToolButton]) -> None:
+        for button, least in self._text_buttons.items():
+            style = _TEXT_BESIDE_ICON if button in texts else _ICON_ONLY
+            if button.toolButtonStyle() != style:
+                button.setMinimumWidth(least if button in texts else 0)
+                button.setToolButtonStyle(style)
 
 
 def _plane_name(plane: Plane) -> str:
@@ -696,4 +814,4 @@ def _same_window(one: Window, other: Window | None) -> bool:
 def _window_values(window: Window) -> str:
     if window.lut >= 0:
         return wording.VOI_LUT
-    return f"C {wording.number(window.center)}  W {wording.number(window.width)}"
+    return wording.window_values(window)

@@ -81,10 +81,10 @@ def window_name(window: Window) -> str:
 
 
 def window_text(window: Window | None) -> str:
-    """Return the window (centre, width, name) or VOI LUT as text; "" for a colour image."""
+    """Return the window (width, centre, name) or VOI LUT as text; "" for a colour image."""
     if window is None:
         return ""
-    text = f"C {number(window.center)}  W {number(window.width)}"
+    text = window_values(window)
     name = window_name(window)
     if window.lut >= 0:
         return name if name.startswith(VOI_LUT) else f"{VOI_LUT}: {name}"
@@ -119,6 +119,11 @@ def window_source(window: Window, of_file: Sequence[Window]) -> str:
         if (own.center, own.width, own.function) == values and (called == name or unnamed):
             return tr("file: {name}").format(name=called) if called else tr("file")
     return name
+
+
+def window_values(window: Window) -> str:
+    """Return width and centre of a window as text; the width first, as radiologists say them."""
+    return f"W {number(window.width)}  C {number(window.center)}"
 
 
 def spacing_text(spacing: Spacing) -> str:

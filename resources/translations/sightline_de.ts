@@ -201,6 +201,15 @@
         </message>
         <message numerus="yes">
             <location filename="../../app/views/canvas/corner_text.py" />
+            <source>%n more warnings</source>
+            <extracomment>Singular: %n more warning</extracomment>
+            <translation>
+                <numerusform>%n weitere Warnung</numerusform>
+                <numerusform>%n weitere Warnungen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n more warnings in the study list</source>
             <extracomment>Singular: %n more warning in the study list</extracomment>
             <translation>
@@ -682,6 +691,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Active: the left mouse button</source>
+            <translation>Aktiv: die linke Maustaste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Actual pixels</source>
             <translation>Originalpixel</translation>
         </message>
@@ -696,14 +710,14 @@
             <translation>Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>AI findings</source>
+            <translation>KI-Befunde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>AI results: not for diagnosis</source>
             <translation>KI-Ergebnisse: nicht zur Diagnose</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/browser/findings_list.py" />
-            <source>AI · not for diagnosis</source>
-            <translation>KI · nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -1179,6 +1193,11 @@
             <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Ask this</source>
+            <translation>Das fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/log.py" />
             <source>Ask this computer's administrator for access to the settings folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um Zugriff auf den Einstellungsordner.</translation>
@@ -1235,7 +1254,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Assistant</source>
             <translation>Assistent</translation>
         </message>
@@ -1245,7 +1264,7 @@
             <translation>Antwort des Assistenten</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Attributes</source>
             <translation>Attribute</translation>
         </message>
@@ -1295,6 +1314,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>axial, coronal, sagittal; as acquired</source>
             <translation>axial, koronar, sagittal; wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>back to the window tool, deselect, show all viewports</source>
+            <translation>zurück zum Fenstern, Auswahl aufheben, alle Ansichten zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -1662,6 +1686,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>Click to see what is sent and what is never sent.</source>
             <translation>Klicken Sie, um zu sehen, was gesendet wird und was nie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Click, Left or Right to fold or unfold</source>
+            <translation>Klick, Links oder Rechts klappt ein und aus</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -2247,11 +2276,6 @@
             <translation>Wird gezeichnet</translation>
         </message>
         <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>drop the drawing tool, deselect, show all viewports</source>
-            <translation>Zeichenwerkzeug weglegen, Auswahl aufheben, alle Viewports zeigen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/file_opening.py" />
             <source>Drop to open</source>
             <translation>Zum Öffnen loslassen</translation>
@@ -2562,7 +2586,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
             <translation>Befunde</translation>
         </message>
@@ -2927,6 +2951,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>How often the language model is asked.</source>
             <translation>Wie oft das Sprachmodell gefragt wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/layers_panel.py" />
+            <source>How the file says that the image is to be shown</source>
+            <translation>Wie das Bild laut Datei gezeigt werden soll</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -4267,7 +4296,7 @@
             <translation>Overlay</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Layers</source>
             <translation>Overlays</translation>
         </message>
@@ -4322,6 +4351,31 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Left drag</source>
             <translation>Links ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Left drag: pan</source>
+            <translation>Linkes Ziehen: verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Left drag: scroll</source>
+            <translation>Linkes Ziehen: blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Left drag: window</source>
+            <translation>Linkes Ziehen: fenstern</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>left drag: window, pan, zoom, scroll</source>
+            <translation>linkes Ziehen: fenstern, verschieben, zoomen, blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Left drag: zoom</source>
+            <translation>Linkes Ziehen: zoomen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -4442,6 +4496,16 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/attributes.py" />
+            <source>List the attributes that contain all words</source>
+            <translation>Attribute auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/study_list.py" />
+            <source>List the studies and series that contain all words</source>
+            <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Liver</source>
             <translation>Leber</translation>
@@ -4549,6 +4613,11 @@
             <translation>Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Made by hand</source>
+            <translation>Von Hand</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Made for</source>
             <translation>Gemacht für</translation>
@@ -4638,6 +4707,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Mean value</source>
             <translation>Mittelwert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure</source>
+            <translation>Messen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4782,9 +4856,19 @@
             <translation>Modelle…</translation>
         </message>
         <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>More panels</source>
+            <translation>Weitere Bereiche</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>More tools</source>
             <translation>Weitere Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>More under the arrow</source>
+            <translation>Mehr unter dem Pfeil</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -5125,11 +5209,6 @@
             <translation>In diesem Gespräch nicht erlaubt</translation>
         </message>
         <message>
-            <location filename="../../app/views/browser/findings_list.py" />
-            <source>Not an AI result</source>
-            <translation>Kein KI-Ergebnis</translation>
-        </message>
-        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>not an NRRD, NIfTI or MetaImage volume</source>
             <translation>kein NRRD-, NIfTI- oder MetaImage-Volumen</translation>
@@ -5178,6 +5257,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>Not for diagnosis</source>
             <translation>Nicht zur Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>not for diagnosis</source>
+            <translation>nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -5729,6 +5813,11 @@
             <translation>Seiten der Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Pan</source>
+            <translation>Schieben</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>pan the image</source>
             <translation>Bild verschieben</translation>
@@ -5737,6 +5826,16 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>pan with the left mouse button</source>
             <translation>mit der linken Maustaste verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Panels</source>
+            <translation>Bereiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Panels that share a place</source>
+            <translation>Bereiche am selben Platz</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -6300,6 +6399,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Regions</source>
+            <translation>Regionen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
         </message>
@@ -6647,6 +6751,11 @@
             <translation>Score {score:.2f}</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Scroll</source>
+            <translation>Blättern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>Scroll down: you have not seen every picture.</source>
             <translation>Blättern Sie nach unten: Sie haben nicht jedes Bild gesehen.</translation>
@@ -6685,6 +6794,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Search in the report</source>
             <translation>Im Bericht suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Search in the report; Enter finds the next place</source>
+            <translation>Im Bericht suchen; Eingabe findet die nächste Stelle</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
@@ -7042,6 +7156,11 @@
             <translation>Heatmaps zeigen oder ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Show the images that this selection names</source>
+            <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>Show the question</source>
             <translation>Frage zeigen</translation>
@@ -7339,8 +7458,8 @@
             <translation>Stark</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/viewports/study_hanging.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Studies</source>
             <translation>Studien</translation>
         </message>
@@ -8285,6 +8404,11 @@
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The time limit for one question was reached.</source>
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>the tool in hand; window: right widens, down raises</source>
+            <translation>das gewählte Werkzeug; Fenster: rechts breiter, unten höher</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9361,16 +9485,6 @@
             <translation>Fenstervorgaben für {modality}</translation>
         </message>
         <message>
-            <location filename="../../app/views/menu_bar.py" />
-            <source>Window presets; drag on the image to adjust the window by hand</source>
-            <translation>Fenstervoreinstellungen; auf dem Bild ziehen, um die Fensterung von Hand einzustellen</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>window: right widens it, down raises the centre</source>
-            <translation>Fensterung: rechts weiter, abwärts Zentrum höher</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>With an image open, the assistant runs imaging tools on it and draws what they find. General questions work without one.</source>
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
@@ -9481,6 +9595,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>your rule</source>
             <translation>Ihre Regel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Zoom</source>
+            <translation>Zoom</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,22 @@ from app.imaging.types import Problem
 from app.views.background import Background
 from app.views.browser.attributes import NAME, VALUE, AttributesPanel
 from app.views.browser.findings_list import (
+    BY_AI,
+    BY_HAND,
     ROW,
     FindingRow,
     FindingsList,
+    GroupRow,
     MakerRow,
     button_rects,
-    place_value,
+    value_beside,
 )
 from app.views.browser.study_list import StudyList
 from app.views.browser.study_rows import SeriesRow, StudyRow
 from app.views.loader import Loader
 from app.views.theme import TYPE, ui_font
 from app.views.widgets import ElidedLabel, plain_tip
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -196,10 +201,13 @@ def shown_finding_list(desk: Desk) -> FindingsList:
 def test_findings_are_grouped_by_who_made_them(desk: Desk):
     panel = shown_finding_list(desk)
     rows: list[Any] = [panel.model.row(panel.model.index(n)) for n in range(panel.model.rowCount())]
+    group, *rows = rows
+    assert isinstance(group, GroupRow)
+    assert (group.title, group.count, group.note) == (BY_AI, 3, "not for diagnosis")
     assert [type(row) for row in rows] == [MakerRow, FindingRow, FindingRow, MakerRow, FindingRow]
     assert rows[0].maker == "Finder · net-1"
     assert rows[0].details == "finder 1.0 · net-1"
-    tip = panel.model.index(0).data(Qt.ItemDataRole.ToolTipRole)
+    tip = panel.model.index(1).data(Qt.ItemDataRole.ToolTipRole)
     assert "finder 1.0 · net-1" in tip
     assert [row.title for row in rows if isinstance(row, FindingRow)] == [
         "Right Lung",
@@ -243,7 +251,7 @@ def test_the_eye_hides_and_shows(desk: Desk):
 
 def test_a_makers_eye_hides_all_that_it_made(desk: Desk):
     panel = shown_finding_list(desk)
-    rect = panel.view.visualRect(panel.model.index(0))
+    rect = panel.view.visualRect(panel.model.index(1))
     QTest.mouseClick(panel.view.viewport(), LEFT, pos=button_rects(rect)[0].center())
     visible = {item.finding.label: item.visible for item in desk.workspace.annotations.all()}
     assert visible == {"Right Lung": False, "Left Lung": False, "Heart width": True}
@@ -437,21 +445,51 @@ def test_findings_of_a_closed_study_are_not_listed_and_come_back_with_it(desk: D
     desk.wait_until(lambda: panel.model.count == 1)
 
 
-@pytest.mark.parametrize("described", ["What it means", ""])
-def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk, described: str):
-    made = finding(
-        frame().ref, Point(1, 2), "Thorax width", value=1587.0, units="px", description=described
-    )
+def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk):
+    made = finding(frame().ref, Point(1, 2), "Thorax width", value=1587.0, units="px")
     desk.workspace.annotations.add([made])
     (annotation,) = desk.workspace.annotations.on_image(made.image)
     row = FindingRow(annotation, here=True)
     font = ui_font(TYPE.body)
-    assert place_value(row, 400, font) == (row.value, described)
-    beside, below = place_value(row, 60, font)
-    assert beside == ""
-    assert below == (f"{row.value} · {described}" if described else "")
-    elsewhere = FindingRow(annotation, here=False)
-    assert place_value(elsewhere, 60, font)[1].startswith("on another image")
+    assert value_beside(row, 400, font) == row.value
+    assert value_beside(row, 130, font) == row.value  # the name is shortened
+    assert value_beside(row, 60, font) == ""
+    for units, shown in (("mm (patient)", "1587 mm"), ("mm (detector)", "")):
+        length = FindingRow(replace(annotation, finding=replace(made, units=units)), here=True)
+        assert value_beside(length, 140, font) == shown, "only what is certain goes without saying"
+
+
+def test_what_was_made_by_hand_stands_apart_from_what_ai_found(desk: Desk):
+    panel = shown_finding_list(desk)
+    desk.workspace.annotations.add([drawing.draw(drawing.RULER, frame(), [(1.0, 1.0), (9.0, 1.0)])])
+    desk.wait_until(lambda: panel.model.count == 4)
+    rows: list[Any] = [panel.model.index(n).data(ROW) for n in range(panel.model.rowCount())]
+    assert [type(row) for row in rows[:3]] == [GroupRow, FindingRow, GroupRow]
+    assert [(row.title, row.count) for row in rows if isinstance(row, GroupRow)] == [
+        (BY_HAND, 1),
+        (BY_AI, 3),
+    ]
+    heights = {panel.view.visualRect(panel.model.index(n)).height() for n in (1, 4, 5, 7)}
+    assert len(heights) == 1, "each on one line"
+
+
+def test_a_group_is_folded_by_mouse_and_by_key(desk: Desk):
+    panel = shown_finding_list(desk)
+    view, model = panel.view, panel.model
+    at = view.visualRect(model.index(0)).center()
+    for rows in (1, 6):
+        QTest.mouseClick(view.viewport(), LEFT, pos=at)
+        assert model.rowCount() == rows
+        assert model.count == 3, "what is folded away still counts"
+    view.setCurrentIndex(model.index_of("ratio-Heart width"))
+    activate(panel, desk.wait_until)
+    view.setFocus()
+    for key, rows in ((Qt.Key.Key_Left, 1), (Qt.Key.Key_Left, 1), (Qt.Key.Key_Right, 6)):
+        QTest.keyClick(view, key)
+        assert model.rowCount() == rows
+    desk.workspace.annotations.add([finding(frame().ref, Point(3, 4), "New")])
+    desk.wait_until(lambda: model.count == 4)
+    assert model.rowCount() == 7
 
 
 def test_keys_hide_and_delete_the_selected_finding(desk: Desk):
@@ -462,6 +500,7 @@ def test_keys_hide_and_delete_the_selected_finding(desk: Desk):
     desk.workspace.annotations.add([one])
     desk.workspace.annotations.select(one.id)
     activate(panel, desk.wait_until)
+    desk.wait_until(panel.view.isVisible)
     panel.view.setFocus()
     QTest.keyClick(panel.view, Qt.Key.Key_Space)
     assert not desk.workspace.annotations.get(one.id).visible

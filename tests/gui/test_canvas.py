@@ -292,8 +292,9 @@ def test_corner_text_is_what_the_file_says_without_markup(scene: Scene):
     assert corners.top_left[0] == "<b>Doe</b>, Jane<img/>"
     assert "ID 4711" in corners.top_left
     assert corners.top_right[0] == "CT  Axial"
-    assert "C 500  W 1000  (file: SOFT)" in corners.bottom_left
-    assert corners.bottom_right == ("Lossy JPEG 10:1", "Pixel spacing unknown: lengths in px")
+    assert "W 1000  C 500  (file: SOFT)" in corners.bottom_left
+    assert corners.bottom_right == ("Lossy JPEG 10:1",)
+    assert corners.scale == ("Pixel spacing unknown: lengths in px",)
 
 
 def test_the_value_under_the_cursor_is_shown_and_goes_with_it(scene: Scene):

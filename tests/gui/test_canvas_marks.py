@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Box, Finding, Point
 from app.imaging.types import Region, Spacing, SpacingSource
-from app.views import wording
-from app.views.browser.findings_list import FindingsModel, MakerRow
+from app.views.browser.findings_list import BY_HAND, FindingsModel, GroupRow
 from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, RIGHT, Scene
@@ -108,9 +107,8 @@ def test_a_mark_is_listed_as_the_user_s_own_and_puts_no_ai_mark_on_the_image(sce
     drag_to(scene, (20, 10), (60, 50))
     model = FindingsModel(scene.workspace)
     head = model.row(model.index(0))
-    assert isinstance(head, MakerRow)
-    assert head.maker == wording.MARKED
-    assert head.note == "Not an AI result"
+    assert isinstance(head, GroupRow)
+    assert (head.title, head.note) == (BY_HAND, "")
     model.close()
     assert scene.canvas.overlay.corners.warning == ()
     assert [chip.text for chip in scene.canvas.overlay.chips] == [

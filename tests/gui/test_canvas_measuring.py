@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app.imaging.findings import Polyline, Provenance
 from app.imaging.types import Orientation, Region, Spacing, SpacingSource
 from app.views import wording
-from app.views.browser.findings_list import FindingsModel, MakerRow
+from app.views.browser.findings_list import BY_HAND, FindingsModel, GroupRow
 from app.workspace import drawing
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
@@ -202,8 +202,8 @@ def test_a_measurement_by_hand_is_never_called_an_ai_s(scene: Scene):
     assert wording.maker_text(made, str) == "Measured by hand"
     rows = FindingsModel(scene.workspace)
     head = rows.row(rows.index(0))
-    assert isinstance(head, MakerRow)
-    assert head.note == "Not an AI result"
+    assert isinstance(head, GroupRow)
+    assert (head.title, head.note) == (BY_HAND, "")
     assert "AI" not in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
     rows.close()
     scene.workspace.annotations.add([finding(scene.canvas.frame.ref, Polyline(((1, 1), (9, 9))))])

@@ -245,7 +245,7 @@ def test_a_ct_without_windows_opens_at_40_400_and_says_why(stack: PlaneScene):
         assert shown is not None
         assert (shown.center, shown.width) == (40, 400)
         text = " ".join(stack.canvas.overlay.corners.bottom_left)
-        assert "C 40  W 400  (usual for CT; none in the file)" in text
+        assert "W 400  C 40  (usual for CT; none in the file)" in text
 
 
 def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.messages import MEND
-from app.imaging.types import Instance
+from app.imaging.types import Content, Instance
 from app.tools.api import Artifact
 from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
@@ -384,7 +385,12 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
     assert usage.full == "1,200 tokens in, 34 out"
 
 
+def shown(**header: str) -> Instance:
+    return Instance(Path("a.dcm"), "1.2", "dicom", 8, 8, attributes=header)
+
+
 def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
+    chat.dock.empty.set_image(shown(Modality="DX", BodyPartExamined="CHEST"))
     QTest.mouseClick(chat.dock.empty.buttons[0], LEFT)
     wait_until(lambda: chat.runner.asked)
     assert chat.runner.asked[0][1].text == PLAN.suggestions[0]
@@ -395,7 +401,10 @@ def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
     ("header", "lungs"),
     [
         ({"Modality": "DX", "BodyPartExamined": "CHEST"}, True),
-        ({"Modality": "CR"}, True),
+        ({"Modality": "CR", "StudyDescription": "Chest PA"}, True),
+        ({"Modality": "CR"}, False),
+        ({"BodyPartExamined": "CHEST"}, False),
+        ({"Modality": "CR", "StudyDescription": "Knee"}, False),
         ({"Modality": "CR", "BodyPartExamined": "KNEE"}, False),
         ({"Modality": "MR", "BodyPartExamined": "BRAIN"}, False),
         ({"Modality": "MG"}, False),
@@ -403,11 +412,16 @@ def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
 )
 def test_the_questions_offered_fit_the_image(chat: Chat, header: dict[str, str], lungs: bool):
     invitation = chat.dock.empty
-    invitation.set_image(Instance(Path("a.dcm"), "1.2", "dicom", 8, 8, attributes=header))
+    invitation.set_image(shown(**header))
     offered = [button.accessibleName() for button in invitation.buttons if not button.isHidden()]
     assert any("lung" in text for text in offered) is lungs
     assert "Ask: What can you do?" in offered
     assert len(offered) >= 2
+    report = replace(shown(**header), content=Content.REPORT)
+    for nothing in (None, report):
+        invitation.set_image(nothing)
+        left = [one.accessibleName() for one in invitation.buttons if not one.isHidden()]
+        assert left == ["Ask: What can you do?"], "nothing about an image where none is shown"
 
 
 def test_copy_takes_plain_text(chat: Chat, wait_until: Wait):

@@ -158,6 +158,7 @@ def test_it_says_which_image_a_question_is_about(chat: Chat):
 
 
 def test_the_keyboard_reaches_everything(chat: Chat, wait_until: Wait):
+    open_image(chat.workspace)
     chat.dock.activateWindow()
     chat.dock.focus_composer()
     wait_until(lambda: chat.dock.composer.edit.hasFocus())

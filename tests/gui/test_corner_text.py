@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Point
@@ -24,8 +26,10 @@ from app.imaging.types import (
 from app.tools.registry import load_packs
 from app.views import wording
 from app.views.canvas import corner_text, text_overlay
-from app.views.canvas.corner_text import Corners, Shown
+from app.views.canvas.corner_text import Corners, Detail, Shown
+from app.views.theme import THEME
 from app.views.wording import PackTexts
+from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import Scene, move
 from tests.gui.viewer_support import finding, found, frame, instance, study
@@ -101,11 +105,9 @@ def test_real_world_values_stand_beside_the_stored_ones(scene: Scene):
 def test_notes_of_frame_and_spacing_are_shown(scene: Scene):
     spacing = Spacing(0.2, 0.2, SpacingSource.CALIBRATED, note="corrected for a magnification of 2")
     scene.show(note="resampled", spacing=spacing)
-    assert scene.canvas.overlay.corners.bottom_right == (
-        "Resampled",
-        "0.2 mm/px · calibrated",
-        "Corrected for a magnification of 2",
-    )
+    corners = scene.canvas.overlay.corners
+    assert corners.bottom_right == ("Resampled", "0.2 mm/px · calibrated")
+    assert corners.scale == ("Corrected for a magnification of 2",)
 
 
 def test_regions_of_several_scales_are_not_called_an_unknown_spacing(scene: Scene):
@@ -114,10 +116,10 @@ def test_regions_of_several_scales_are_not_called_an_unknown_spacing(scene: Scen
         Region(50, 0, 99, 79, 0.005, -10, "s", "mm/s", "spectral"),
     )
     scene.show(regions=regions, spacing=Spacing(note="several"))
-    assert scene.canvas.overlay.corners.bottom_right == (wording.REGION_SPACING,)
+    assert scene.canvas.overlay.corners.scale == (wording.REGION_SPACING,)
     bare = Region(0, 0, 99, 79, 1.0, 1.0, "", "", "2D")
     scene.show(regions=(bare,), spacing=Spacing(note="no region is calibrated"))
-    assert scene.canvas.overlay.corners.bottom_right == (wording.UNKNOWN_SPACING,)
+    assert scene.canvas.overlay.corners.scale == (wording.UNKNOWN_SPACING,)
 
 
 def test_warnings_of_the_series_are_on_the_image_briefly(scene: Scene):
@@ -131,10 +133,93 @@ def test_warnings_of_the_series_are_on_the_image_briefly(scene: Scene):
         "Oblique: 8°",
         "Made from a film",
     )
-    many = dataclasses.replace(series, warnings=tuple(f"warning {n}" for n in range(9)))
+    many = dataclasses.replace(series, warnings=tuple(f"warning {n}" for n in range(19)))
     lines = corner_text.series_warnings(many, instance())
-    assert lines[-1] == "6 more warnings in the study list"
-    assert len(lines) == 4
+    assert lines[-1] == "8 more warnings in the study list"
+    assert len(lines) == corner_text.MOST_WARNINGS
+
+
+def test_several_warnings_are_behind_a_sign_that_unfolds_on_hover_and_stays_on_click(scene: Scene):
+    warnings = ("2 slices are missing", "the slices overlap", "shifted by 2°")
+    series = Series("s.1", "Axial", "CT", 1, (instance(),), warnings=warnings)
+    doubt = "another patient has the same Study Instance UID: check whose images these are"
+    scene.workspace.add(
+        found(Study("s", "CT", "Doe", "1", "", (series,), warnings=(doubt,))), show=True
+    )
+    scene.settle()
+    overlay = scene.canvas.overlay
+
+    def told() -> list[str]:
+        texts = " ".join(text for text, _ in overlay._laid_out()[1].lines).casefold()
+        return [
+            word for word in ("another patient", "missing", "overlap", "shifted") if word in texts
+        ]
+
+    assert told() == ["another patient"], "the most serious one"
+    sign = overlay._laid_out()[1].sign
+    assert sign is not None
+    texts = [text for text, _ in overlay._laid_out()[1].lines]
+    assert texts[-1] == f"{corner_text.SIGN} 3 more warnings"
+    folded = scene.canvas.grab().toImage()
+    away, view = QPoint(20, 200), scene.canvas.viewport()
+    move(view, sign.center().toPoint(), Qt.MouseButton.NoButton)
+    assert told() == ["another patient", "missing", "overlap", "shifted"]
+    assert scene.canvas.grab().toImage() != folded
+    move(view, away, Qt.MouseButton.NoButton)
+    assert told() == ["another patient"]
+    move(view, sign.center().toPoint(), Qt.MouseButton.NoButton)
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=sign.center().toPoint())
+    move(view, away, Qt.MouseButton.NoButton)
+    assert len(told()) == 4
+    assert scene.workspace.viewport.display.window is None
+
+
+def test_what_protects_a_patient_is_never_hidden(scene: Scene):
+    series = Series("s.1", "Axial", "CT", 1, (instance(),), warnings=("slices are missing",))
+    doubt = "another patient has the same Study Instance UID: check whose images these are"
+    scene.workspace.add(found(Study("s", "CT", "Doe", "1", "", (series,), warnings=(doubt,))))
+    scene.settle()
+    scene.workspace.viewport.set_display(Display(flip_h=True))
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, Point(4, 4))])
+    scene.canvas.overlay.set_synthetic("a model")
+    scene.settle()
+    for detail in Detail:
+        scene.canvas.set_detail(detail)
+        for size in ((500, 400), (250, 250)):
+            scene.canvas.resize(*size)
+            scene.settle()
+            corners = scene.canvas.overlay.corners
+            assert corners.scale == (wording.UNKNOWN_SPACING,)
+            assert corners.folded()[0] == "Another patient has the same Study Instance UID"
+            assert corners.mark == ("Flipped left-right",)
+            assert corners.warning[0] == wording.NOT_FOR_DIAGNOSIS
+            assert scene.canvas.overlay.synthetic == "a model"
+        withdrawn = Shown(instance(), frame(), rejection="Rejected for Quality Reasons")
+        assert corner_text.corners_of(withdrawn, detail).folded()[0].startswith("WITHDRAWN")
+
+
+def test_only_risks_have_the_warning_colour(scene: Scene):
+    scene.show(lossy="Lossy JPEG 10:1")
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, Point(4, 4))])
+    scene.settle()
+    lines = [line for block in scene.canvas.overlay._laid_out() for line in block.lines]
+    amber = {text for text, tint in lines if tint == THEME.warning}
+    assert amber == {"AI results: not for diagnosis", wording.UNKNOWN_SPACING}
+
+
+def test_corner_text_is_read_on_white_bone_and_on_black(scene: Scene):
+    for value in (0, 3000):
+        scene.show(stored=np.full((80, 100), value, np.int16))
+        image = scene.canvas.grab().toImage()
+        rect = scene.canvas.overlay._laid_out()[0].rect.toAlignedRect()
+        greys = [
+            image.pixelColor(x, y).red()
+            for x in range(rect.left(), rect.right())
+            for y in range(rect.top(), rect.bottom())
+        ]
+        assert max(greys) > 190
+        assert min(greys) < 30
+        scene.workspace.close_study("s")
 
 
 def test_a_series_that_grows_while_it_is_shown_is_counted_anew(scene: Scene):

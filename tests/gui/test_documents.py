@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -310,6 +310,40 @@ def test_what_cannot_be_shown_is_named_and_its_attributes_are_at_hand(
     assert "are not open" in note.text.text()
 
 
+@pytest.mark.parametrize("name", ["SR", "RAW"])
+def test_a_page_has_the_same_bar_as_an_image(window: MainWindow, wait_until: WaitUntil, name: str):
+    def point(y: int) -> None:
+        assert page is not None
+        top = page.mapToGlobal(QPoint(page.width() // 2, y))
+        under = QApplication.widgetAt(top) or page
+        at = QPointF(under.mapFromGlobal(top))
+        buttons, none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+        move = QMouseEvent(QEvent.Type.MouseMove, at, QPointF(top), buttons, buttons, none)
+        QApplication.sendEvent(under, move)
+
+    choose(window, name, wait_until)
+    frame = window.viewports.active
+    page = window.documents.currentWidget()
+    assert page is not window.canvas
+    point(20)
+    assert not frame.bar.isVisible(), "it is the only one"
+    window.viewports.show_layout("1x2")
+    wait_until(lambda: not window.busy)
+    frame = next(one for one in window.viewports.frames if one.documents.currentWidget() is page)
+    point(page.height() - 20)
+    assert not frame.bar.isVisible()
+    point(20)
+    assert frame.bar.isVisible()
+    QTest.mouseClick(frame.bar.maximise, Qt.MouseButton.LeftButton)
+    assert window.workspace.layout.maximised
+    point(20)
+    QTest.mouseClick(frame.bar.maximise, Qt.MouseButton.LeftButton)
+    assert not window.workspace.layout.maximised
+    point(20)
+    QTest.mouseClick(frame.bar.close_button, Qt.MouseButton.LeftButton)
+    assert len(window.viewports.frames) == 1
+
+
 def test_addresses_of_links_are_read_back_and_others_refused():
     for one in (link("1.2.3", 4), link("1.2.3")):
         assert read_href(href(one)) == one
@@ -363,7 +397,7 @@ def test_pages_and_plots_are_called_so_and_are_no_cine(
     corners = window.canvas.overlay.corners
     assert name in corners.top_right
     assert window.actions_.play.isEnabled() is plays
-    spacing = [line for line in corners.bottom_right if "spacing" in line]
+    spacing = [line for line in corners.scale if "spacing" in line]
     assert bool(spacing) is (content is Content.IMAGE)
 
 

@@ -110,7 +110,7 @@ def test_all_windows_and_luts_of_the_file_are_offered_with_their_names(
     texts = [action.text().split("\t")[0].split()[-1] for action in offered]
     assert texts[:5] == ["BRAIN", "BONE", "NORMAL", "HARD", "Automatic"]
     checked = [action.text() for action in offered if action.isChecked()]
-    assert checked == ["&1  BRAIN\tC 40  W 80"]
+    assert checked == ["&1  BRAIN\tW 80  C 40"]
     offered[3].trigger()
     wait_until(lambda: not window.busy)
     assert "VOI LUT: HARD" in window.canvas.overlay.corners.bottom_left

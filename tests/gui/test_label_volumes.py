@@ -11,7 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.imaging.types import Instance, Plane
-from app.views.browser.findings_list import FindingRow, MakerRow
+from app.views.browser.findings_list import FindingRow, MakerRow, Row
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.viewer_support import WaitUntil
@@ -47,7 +47,7 @@ def lay(window: MainWindow, path: Path, wait_until: WaitUntil) -> None:
     wait_until(lambda: bool(window.workspace.layers.entries) and not window.busy)
 
 
-def rows(window: MainWindow) -> list[FindingRow | MakerRow]:
+def rows(window: MainWindow) -> list[Row]:
     model = window.findings_list.model
     model.refresh()
     return [model.row(model.index(number)) for number in range(model.rowCount())]

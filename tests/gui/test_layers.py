@@ -20,6 +20,7 @@ from app.imaging.layers import LayerFrame, Shape
 from app.imaging.report import nodes_of
 from app.imaging.types import Content, Plane, Series, Window
 from app.views.browser.study_list import SeriesRow
+from app.views.canvas.corner_text import Detail
 from app.views.canvas.layer_graphics import build
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
@@ -106,6 +107,7 @@ def test_contours_are_drawn_on_their_image_and_switched_off_in_the_panel(
 def test_a_presentation_state_is_applied_with_a_click_and_taken_away_again(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
+    window.canvas.set_detail(Detail.NONE)  # a text lies over the corner
     opened(window, kinds.presentation_state(tmp_path), wait_until)
     before = pixel(window, 2, 2)
     assert len(window.canvas.layer_drawing.graphics) == 0
@@ -178,16 +180,16 @@ def test_the_image_says_in_which_presentation_state_it_is_shown(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):
     opened(window, kinds.presentation_state(tmp_path), wait_until)
-    assert not any("Presentation" in line for line in window.canvas.overlay.corners.mark)
+    assert not any("Presentation" in line for line in window.canvas.overlay.corners.state)
     click(window, series(window, Content.PRESENTATION))
     wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1 and not window.busy)
-    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE",)
+    assert window.canvas.overlay.corners.state == ("Presentation: EXAMPLE",)
     window.canvas.set_window(Window(0, 100))
     wait_until(lambda: not window.busy)
-    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE (changed by hand)",)
+    assert window.canvas.overlay.corners.state == ("Presentation: EXAMPLE (changed by hand)",)
     window.canvas.reset()
     wait_until(lambda: not window.busy)
-    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE",)
+    assert window.canvas.overlay.corners.state == ("Presentation: EXAMPLE",)
     assert window.canvas.shown_window.width == 350
 
 
@@ -219,7 +221,7 @@ def test_frames_that_a_state_says_nothing_of_are_not_flipped_by_it(
     # It is not about the first frame: the first that it is about is shown.
     wait_until(lambda: viewport.frame_index == 1 and not window.busy)
     assert canvas.turn.flip_h
-    assert canvas.overlay.corners.mark[0] == "Presentation: EXAMPLE"
+    assert canvas.overlay.corners.state[0] == "Presentation: EXAMPLE"
     assert canvas.overlay.sides.left == "L"
     middle = canvas.to_image(QPointF(canvas.viewport().rect().center()))
     assert abs(middle.x() - 47.5) < 1  # the displayed area: columns 33 to 64 from 1
@@ -228,7 +230,7 @@ def test_frames_that_a_state_says_nothing_of_are_not_flipped_by_it(
     wait_until(lambda: not window.busy)
     assert not canvas.turn.flip_h
     assert canvas.overlay.sides.left == "R"
-    assert canvas.overlay.corners.mark == ("Presentation EXAMPLE: does not apply to this frame",)
+    assert canvas.overlay.corners.state == ("Presentation EXAMPLE: does not apply to this frame",)
     window.workspace.viewport.present(None)
     wait_until(lambda: not window.busy)
     assert canvas.grab().toImage() == before

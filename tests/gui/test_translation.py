@@ -246,7 +246,7 @@ def test_the_window_speaks_german(window: MainWindow, decoder: FakeDecoder, wait
     wait_until(lambda: window.canvas.picture is not None and not window.busy)
     corners = window.canvas.overlay.corners
     assert "Bild 1 / 2" in corners.top_right
-    assert any("Pixelabstand unbekannt" in line for line in corners.bottom_right)
+    assert any("Pixelabstand unbekannt" in line for line in corners.scale)
     status = window.statusBar()
     assert {"1 Studie geöffnet", "Nicht zur Diagnose"} <= texts(status, QLabel)
     assert "2 Bilder" in window.study_list.model.index(1).data(LIST_ROLE).detail

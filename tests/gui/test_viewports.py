@@ -687,7 +687,7 @@ def test_a_small_viewport_says_whose_image_it_is_which_one_and_its_window(desk: 
     corners = desk.frames[0].canvas.overlay.corners
     assert "Doe, Jane" in corners.top_left[0]
     assert corners.top_right[0] == "Image 1 / 10"
-    assert corners.bottom_left == ("C 500  W 1000  (file: SOFT)",)
+    assert corners.bottom_left == ("W 1000  C 500  (file: SOFT)",)
     assert desk.frames[0].canvas.overlay.sides.left
     desk.arrange("1x1")
     desk.settle()

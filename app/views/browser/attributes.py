@@ -22,7 +22,7 @@ from app.views.wording import error_text
 from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
-MIN_WIDTH = 300
+MIN_WIDTH = 260
 NAME, VALUE, TAG, VR = range(4)
 _INDENT = "    "
 
@@ -91,6 +91,7 @@ class AttributesPanel(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search tag, name or value"))
         self.search.setAccessibleName(tr("Search the attributes"))
+        self.search.setToolTip(plain_tip(tr("List the attributes that contain all words")))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(lambda _text: self._timer.start())
@@ -107,7 +108,7 @@ class AttributesPanel(QWidget):
         workspace.image_changed.connect(self.refresh)
 
     def _make_table(self) -> QTableView:
-        widths = {NAME: 150, VALUE: 170, TAG: 92}
+        widths = {NAME: 130, VALUE: 170, TAG: 92}
         table = RowTable(self.model, tr("DICOM attributes"), row_height=25, widths=widths)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
         table.horizontalHeader().setStretchLastSection(True)

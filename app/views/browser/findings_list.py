@@ -1,8 +1,9 @@
-"""The findings list: each finding's name, measurement and description, grouped by its maker."""
+"""The findings list: what was measured by hand apart from what AI found, one line each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -36,7 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.findings import Finding, Point, Provenance
+from app.imaging.findings import Box, Finding, Point, Provenance
 from app.imaging.layers import LayerItem
 from app.imaging.types import ImageRef
 from app.views import icons, wording
@@ -51,8 +52,9 @@ from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
 
 _FROM_FILE = translatable("Labels from a file, overlaid on the image")
-_AI_NOTE = (translatable("AI · not for diagnosis"), THEME.warning)
-MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
+BY_HAND, BY_AI = translatable("Made by hand"), translatable("AI findings")
+_NOTES = {BY_HAND: "", BY_AI: translatable("not for diagnosis")}
+GROUP_HEIGHT, MAKER_HEIGHT, NOTED_HEIGHT, FINDING_HEIGHT, BUTTON = 34, 26, 44, 30, 16
 
 
 def button_rects(row: QRect) -> tuple[QRect, QRect]:
@@ -62,24 +64,17 @@ def button_rects(row: QRect) -> tuple[QRect, QRect]:
     return QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
 
 
-def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
-    """Return the texts of a finding's row: (value beside the name, text on the second line).
+def value_beside(row: FindingRow, width: int, font: QFont) -> str:
+    """Return a finding's value if it fits beside its name in `width` px, else "".
 
-    The name is always shown, since a value without a readable name is useless. A value is never
-    cut, since part of a number looks like another number; it moves to the second line, or is left
-    out if it does not fit. Name and value have `width` px together.
+    A value is never cut, since part of a number looks like another number, and leaves at least a
+    third of the width to the name, since a value without a readable name is useless.
     """
-    if not row.value:
-        return "", row.detail
     metrics = QFontMetrics(font)
-    needed = metrics.horizontalAdvance(row.title) + SPACE.s + metrics.horizontalAdvance(row.value)
-    if needed <= width:
-        return row.value, row.detail
-    if not row.here:
-        return "", row.detail  # that it is not on this image matters more than its value
-    if row.detail:
-        return "", f"{row.value}{wording.DOT}{row.detail}"
-    return (row.value if metrics.horizontalAdvance(row.value) <= width // 2 else ""), ""
+    room = width - SPACE.s - min(metrics.horizontalAdvance(row.title), width // 3)
+    # That a length is in the patient goes without saying; what else it may be never does.
+    forms = (row.value, row.value.removesuffix(" (patient)"))
+    return next((form for form in forms if metrics.horizontalAdvance(form) <= room), "")
 
 
 class FindingsDelegate(QStyledItemDelegate):
@@ -87,36 +82,62 @@ class FindingsDelegate(QStyledItemDelegate):
 
     toggled = Signal(list)  # finding ids
     deleted = Signal(list)
+    folded = Signal(str)  # title of a group
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row = index.data(ROW)
+        if isinstance(row, GroupRow):
+            return QSize(120, GROUP_HEIGHT)
         if isinstance(row, MakerRow):
-            return QSize(120, MAKER_HEIGHT)
-        return QSize(120, FINDING_HEIGHT if row.detail else ONE_LINE_HEIGHT)
+            return QSize(120, NOTED_HEIGHT if row.note else MAKER_HEIGHT)
+        return QSize(120, FINDING_HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(ROW)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if isinstance(row, MakerRow):
+        if isinstance(row, GroupRow):
+            self._group(painter, option, row)
+        elif isinstance(row, MakerRow):
             self._maker(painter, option.rect, row)
         else:
             self._finding(painter, option, row)
         painter.restore()
 
+    def _group(self, painter: QPainter, option: QStyleOptionViewItem, row: GroupRow) -> None:
+        rect = option.rect
+        eye, _delete = button_rects(rect)
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(QColor(THEME.accent))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            frame = QRectF(rect).adjusted(SPACE.xs, 2, -SPACE.xs, -2)
+            painter.drawRoundedRect(frame, SPACE.radius_small, SPACE.radius_small)
+        mark = QRect(rect.left() + SPACE.s, rect.center().y() - 6, 13, 13)
+        icons.draw(painter, "chevron-right" if row.folded else "chevron-down", mark)
+        line = QRect(mark.right() + 6, rect.center().y() - 8, eye.left() - mark.right() - 12, 18)
+        strong = ui_font(TYPE.label, QFont.Weight.DemiBold)
+        for text, font, ink in (
+            (tr(row.title), strong, THEME.text),
+            (str(row.count), ui_font(TYPE.caption), THEME.text_muted),
+            (tr(row.note), ui_font(TYPE.caption), THEME.warning),
+        ):
+            draw_line(painter, line, font, ink, text)
+            line.setLeft(line.left() + QFontMetrics(font).horizontalAdvance(text) + SPACE.s)
+        icons.draw(painter, "eye" if row.visible else "eye-off", eye, self._tint(row.visible))
+
     def _maker(self, painter: QPainter, rect: QRect, row: MakerRow) -> None:
         eye, _delete = button_rects(rect)
-        width = eye.left() - rect.left() - SPACE.m - SPACE.s
-        line = QRect(rect.left() + SPACE.m, rect.top() + 8, width, 16)
+        left = SPACE.l if not row.note else SPACE.m
+        width = eye.left() - rect.left() - left - SPACE.s
+        line = QRect(rect.left() + left, rect.top() + (8 if row.note else 5), width, 16)
         font = ui_font(TYPE.caption, QFont.Weight.DemiBold)
         draw_line(painter, line, font, THEME.text_muted, row.maker)
         line.translate(0, 16)
-        note, ink = _AI_NOTE if not row.note else (row.note, THEME.text_muted)
-        draw_line(painter, line, ui_font(TYPE.caption), ink, note)
+        draw_line(painter, line, ui_font(TYPE.caption), THEME.text_muted, row.note)
         self._icons(painter, rect, row.visible)
 
     def _finding(self, painter: QPainter, option: QStyleOptionViewItem, row: FindingRow) -> None:
-        card = QRectF(option.rect).adjusted(SPACE.s, 1.5, -SPACE.s, -1.5)
+        card = QRectF(option.rect).adjusted(SPACE.s, 1, -SPACE.s, -1)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
         if selected or hovered:
@@ -136,23 +157,22 @@ class FindingsDelegate(QStyledItemDelegate):
         text_width = eye.left() - SPACE.s - text_left
         ink = THEME.text if drawn else THEME.text_faint
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
-        beside, detail = place_value(row, text_width, strong)
+        beside = value_beside(row, text_width, strong)
         value_width = QFontMetrics(strong).horizontalAdvance(beside)
-        top = rect.top() + (6 if row.detail else 7)
+        top = rect.center().y() - 9
         name = QRect(text_left, top, text_width - value_width - SPACE.s, 19)
         draw_line(painter, name, strong, ink, row.title)
         if beside:
             value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
             draw_line(painter, value, strong, ink, beside)
-        if detail:
-            below = QRect(text_left, top + 18, text_width, 17)
-            draw_line(painter, below, ui_font(TYPE.caption), THEME.text_muted, detail)
         self._icons(painter, rect, row.annotation.visible)
+
+    def _tint(self, visible: bool) -> str:
+        return THEME.text_muted if visible else THEME.text_faint
 
     def _icons(self, painter: QPainter, row: QRect, visible: bool) -> None:
         eye, delete = button_rects(row)
-        tint = THEME.text_muted if visible else THEME.text_faint
-        icons.draw(painter, "eye" if visible else "eye-off", eye, tint)
+        icons.draw(painter, "eye" if visible else "eye-off", eye, self._tint(visible))
         icons.draw(painter, "trash-2", delete)
 
     def editorEvent(
@@ -162,14 +182,18 @@ class FindingsDelegate(QStyledItemDelegate):
             return False
         eye, delete = button_rects(option.rect)
         row = index.data(ROW)
-        ids = list(row.ids) if isinstance(row, MakerRow) else [row.finding.id]
+        group = isinstance(row, GroupRow)
+        ids = [row.finding.id] if isinstance(row, FindingRow) else list(row.ids)
         released = event.type() == QEvent.Type.MouseButtonRelease
-        for rect, signal in ((eye, self.toggled), (delete, self.deleted)):
+        buttons = ((eye, self.toggled), *(() if group else ((delete, self.deleted),)))
+        for rect, signal in buttons:
             if rect.adjusted(-4, -8, 4, 8).contains(event.position().toPoint()):
                 if released:
                     signal.emit(ids)
                 return True
-        return False
+        if group and released:
+            self.folded.emit(row.title)
+        return group
 
 
 class FindingsList(QWidget):
@@ -202,6 +226,7 @@ class FindingsList(QWidget):
         self.view.selectionModel().currentChanged.connect(lambda now, _was: self._choose(now))
         self.delegate.toggled.connect(self.toggle)
         self.delegate.deleted.connect(self.remove)
+        self.delegate.folded.connect(self.model.fold)
         for key, run in (
             (Qt.Key.Key_Space, self.toggle),
             (Qt.Key.Key_Delete, self.remove),
@@ -210,6 +235,10 @@ class FindingsList(QWidget):
             shortcut = QShortcut(QKeySequence(key), self.view)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(lambda run=run: run(self._selected()))
+        for key, folded in ((Qt.Key.Key_Left, True), (Qt.Key.Key_Right, False)):
+            shortcut = QShortcut(QKeySequence(key), self.view)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(partial(self._fold, folded))
         self._listed: set[str] = set()
         self._scrolled = 0
         self._new: list[int] = []  # rows to bring into view
@@ -258,6 +287,16 @@ class FindingsList(QWidget):
             self._workspace.annotations.select(row.finding.id)
             self.shown.emit(row.finding.id)
 
+    def _fold(self, folded: bool) -> None:
+        """Fold or unfold the group of the current row; its heading then is the current row."""
+        index = self.view.currentIndex()
+        title = self.model.group_of(index) if index.isValid() else ""
+        if title and folded != (title in self.model.folded):
+            self.model.fold(title)
+            with QSignalBlocker(self.view.selectionModel()):
+                self.view.setCurrentIndex(self.model.heading(title))
+            self.view.viewport().update()
+
     def _mark(self, finding_id: str) -> None:
         index = self.model.index_of(finding_id) if finding_id else QModelIndex()
         with QSignalBlocker(self.view.selectionModel()):
@@ -275,7 +314,7 @@ class FindingsList(QWidget):
         self._mark(self._workspace.annotations.selected)
         ids = self.model.finding_ids
         new = [number for number, key in ids.items() if key not in self._listed]
-        self._listed = set(ids.values())
+        self._listed = self.model.known
         if new:
             self._new = [new[-1], new[0] - (new[0] - 1 not in ids)]  # with the heading above it
         else:
@@ -296,8 +335,28 @@ ROW = Qt.ItemDataRole.UserRole
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A heading above all that was measured by hand, or that AI found, which folds them away."""
+
+    title: str
+    ids: tuple[str, ...]
+    visible: bool
+    folded: bool
+
+    @property
+    def count(self) -> int:
+        """Number of the findings below the heading."""
+        return len(self.ids)
+
+    @property
+    def note(self) -> str:
+        """What is to be known of them all."""
+        return _NOTES[self.title]
+
+
+@dataclass(frozen=True, slots=True)
 class MakerRow:
-    """A heading above the findings of one tool, user or file; `note` is "" for an AI's findings."""
+    """A heading above the findings of one tool or file; `note` is "" for an AI's findings."""
 
     maker: str
     ids: tuple[str, ...]
@@ -331,8 +390,10 @@ class FindingRow:
 
     @property
     def value(self) -> str:
-        """The finding's measurement, or its score if it has none; "" if it has neither."""
+        """The finding's measurement, the size of a box, or a score; "" if it has none."""
         measured = wording.value_text(self.finding)
+        if drawing.by_hand(self.finding) and isinstance(self.finding.geometry, Box):
+            measured = self.finding.description.partition(wording.DOT)[0]
         if measured:
             return measured
         score = self.finding.score
@@ -340,7 +401,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """The second line: where it is (unless on the shown frame), description and score."""
+        """What the tooltip adds: where it is (unless on the shown frame), description, score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         described = wording.one_line(finding.description)
@@ -348,7 +409,6 @@ class FindingRow:
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
         if not self.here:
-            # First, since the end is cut off in a narrow list.
             parts.insert(
                 0,
                 tr("on frame {number}").format(number=self.frame)
@@ -358,16 +418,23 @@ class FindingRow:
         return "  ·  ".join(part for part in parts if part)
 
 
-Row = MakerRow | FindingRow
+Row = GroupRow | MakerRow | FindingRow
 
 
 class FindingsModel(QAbstractListModel):
-    """The list model of the findings: grouped by maker, in order of arrival within each group."""
+    """The list model of the findings: by hand, then by AI, each maker's in order of arrival.
+
+    Attributes:
+        folded: Titles of the groups whose findings are not listed.
+        known: Ids of all findings, listed or folded away.
+    """
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
         self._rows: list[Row] = []
+        self.folded: set[str] = set()
+        self.known: set[str] = set()
         # In a later turn of the event loop: a tool's results also make a chat card and items on the
         # canvas, and all at once would stall the window.
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -390,10 +457,32 @@ class FindingsModel(QAbstractListModel):
             self._rows = rows
             self.endResetModel()
 
+    def fold(self, title: str) -> None:
+        """Fold the findings of a group away, or list them again."""
+        self.folded ^= {title}
+        self.refresh()
+
+    def group_of(self, index: Index) -> str:
+        """Return the title of the group that a row is in, "" for the labels of a file."""
+        found = ""
+        for row in self._rows[: index.row() + 1]:
+            if isinstance(row, GroupRow):
+                found = row.title
+            elif isinstance(row, MakerRow) and row.note:
+                found = ""
+        return found
+
+    def heading(self, title: str) -> QModelIndex:
+        """Return the index of a group's heading; an invalid index if there is none."""
+        for number, row in enumerate(self._rows):
+            if isinstance(row, GroupRow) and row.title == title:
+                return self.index(number)
+        return QModelIndex()
+
     def _made_rows(self) -> list[Row]:
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
-        groups: dict[tuple[str, str], list[Annotation]] = {}
+        made: dict[str, dict[tuple[str, str], list[Annotation]]] = {BY_HAND: {}, BY_AI: {}}
         listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
         for annotation in self._workspace.annotations.all():
             uid = annotation.finding.image.sop_instance_uid
@@ -402,19 +491,30 @@ class FindingsModel(QAbstractListModel):
             if not listed[uid]:
                 continue
             finding = annotation.finding
-            maker = wording.maker_text(finding, self._workspace.title_of)
-            groups.setdefault((maker, wording.maker_details(finding)), []).append(annotation)
+            by_hand = drawing.by_hand(finding)
+            maker = "" if by_hand else wording.maker_text(finding, self._workspace.title_of)
+            key = (maker, wording.maker_details(finding))
+            made[BY_HAND if by_hand else BY_AI].setdefault(key, []).append(annotation)
         rows: list[Row] = []
-        for (maker, details), members in groups.items():
-            ids = tuple(item.finding.id for item in members)
-            note = tr("Not an AI result") if drawing.by_hand(members[0].finding) else ""
-            seen = any(item.visible for item in members)
-            rows.append(MakerRow(maker, ids, seen, note, details))
-            rows.extend(_row(item, shown) for item in members)
+        self.known = set()
+        for title, makers in made.items():
+            every = [one for members in makers.values() for one in members]
+            ids = tuple(one.finding.id for one in every)
+            self.known.update(ids)
+            if every:
+                seen = any(one.visible for one in every)
+                rows.append(GroupRow(title, ids, seen, title in self.folded))
+            for (maker, details), members in makers.items() if title not in self.folded else ():
+                if maker:
+                    ids = tuple(item.finding.id for item in members)
+                    seen = any(item.visible for item in members)
+                    rows.append(MakerRow(maker, ids, seen, "", details))
+                rows.extend(_row(item, shown) for item in members)
         for entry in self._workspace.layers.entries:
             if shown is not None and entry.laid:
                 labels = [_label_row(entry, item, shown) for item in entry.items]
                 ids = tuple(row.finding.id for row in labels)
+                self.known.update(ids)
                 seen = any(row.annotation.visible for row in labels)
                 rows += [MakerRow(entry.title, ids, seen, _FROM_FILE), *labels]
         return rows
@@ -429,8 +529,8 @@ class FindingsModel(QAbstractListModel):
 
     @property
     def count(self) -> int:
-        """Number of listed findings."""
-        return sum(isinstance(row, FindingRow) for row in self._rows)
+        """Number of findings, listed or folded away."""
+        return len(self.known)
 
     @property
     def finding_ids(self) -> dict[int, str]:
@@ -460,7 +560,9 @@ class FindingsModel(QAbstractListModel):
         if role == ROW:
             return row
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.maker if isinstance(row, MakerRow) else row.title
+            if isinstance(row, GroupRow):
+                return f"{tr(row.title)}: {row.count}"
+            return row.maker if isinstance(row, MakerRow) else f"{row.title}  {row.value}".strip()
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(_tip(row))
         return None
@@ -502,7 +604,10 @@ def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRo
 
 
 def _tip(row: Row) -> str:
-    if isinstance(row, MakerRow):
+    if isinstance(row, GroupRow):
+        how = tr("Click, Left or Right to fold or unfold")
+        lines = [f"{tr(row.title)}: {row.count}", tr(row.note), how]
+    elif isinstance(row, MakerRow):
         lines = [row.maker, row.details, "" if row.note else tr(wording.NOT_FOR_DIAGNOSIS)]
     else:
         details = wording.maker_details(row.finding)

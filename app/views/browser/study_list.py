@@ -94,6 +94,8 @@ class StudyList(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search patient, study or series"))
         self.search.setAccessibleName(tr("Search the open studies"))
+        tip = tr("List the studies and series that contain all words")
+        self.search.setToolTip(plain_tip(tip))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._search)

@@ -90,7 +90,7 @@ def render_annotated(
                 )
             )
             text_overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
-            blocks = text_overlay.corner_blocks(corners, area, size)
+            blocks = text_overlay.corner_blocks(corners, area, size, unfolded=True)
             text_overlay.draw_blocks(painter, blocks, size)
         synthetic_band.draw(painter, model, whole, size)
     finally:

@@ -3,15 +3,16 @@
 Pictures are rendered on a thread; each is put on the screen together with the text that belongs to
 it.
 
-Mouse: left drag = intensity window, or the drawing tool, or moving a label or handle; middle or
-Space + left = pan, right = zoom, right click = menu, double click = fit; the wheel scrolls where
-there is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `key_actions`.
+Mouse: left drag = what the tool in hand does (intensity window, pan, zoom, scroll, drawing), or
+moving a label or handle; middle or Space + left = pan, right = zoom, right click = menu, double
+click = fit; the wheel scrolls where there is something to scroll, else it zooms; Ctrl + wheel
+always zooms. Keys: see `key_actions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -43,11 +44,16 @@ from app.views.canvas.layer_graphics import LayerDrawing
 from app.views.canvas.magnifier import Magnifier
 from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
+    PAN,
+    SCROLL,
+    ZOOM,
     Drag,
     FrameScroll,
     brush_cursor,
     drag_of,
     dragged_window,
+    scrolled,
+    tool_cursor,
 )
 from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer, can_colour
 from app.views.canvas.scrolling import Scroller, Scrubber
@@ -71,6 +77,7 @@ SMALL = 300
 
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
+_CURSORS = {ZOOM: "zoom-in", SCROLL: "move-vertical"}
 
 
 class Canvas(ImageView):
@@ -145,6 +152,7 @@ class Canvas(ImageView):
         self.view_changed.connect(self._render_view)
         self._space = False
         self._press: tuple[QPointF, Drag, Window | None] | None = None
+        self._scroll_from = 0  # place in the series at the press
         self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
         self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
@@ -489,11 +497,18 @@ class Canvas(ImageView):
                 self._link_text,
                 self.model.display.colormap if can_colour(job.frame) else "",
                 self._is_true_size(),
+                self._doubts(job.instance),
             ),
             self.detail,
         )
         small = min(self.width(), self.height()) < SMALL
         return corner_text.compact(corners) if small else corners
+
+    def _doubts(self, instance: Instance) -> Sequence[str]:
+        """Return the warnings about whose images the study of an instance holds."""
+        source = self._source if instance.kind == REFORMAT and self._source else instance
+        study = self._workspace.studies.study_of(source)
+        return study.warnings if study is not None else ()
 
     def set_detail(self, detail: Detail) -> None:
         """Set how much text the corners show."""
@@ -567,20 +582,25 @@ class Canvas(ImageView):
             label = self.overlay.chip_at(position)
             hit = label.chip.id if label else self.findings_layer.hit(self.to_image(position))
         self.findings_layer.hover(hit)
+        self.overlay.point_at(position)
         self.overlay.set_corners(self._corners())
         return hit
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         self.activated.emit()
-        kind = drag_of(ev.button(), space=self._space)
-        free = kind is Drag.WINDOW and self._press is None
+        kind = drag_of(ev.button(), space=self._space, tool=self.drawing_tool.tool)
+        left = ev.button() == Qt.MouseButton.LeftButton
+        free = left and not self._space and self._press is None
         at, erase = ev.position(), bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if free and (self._take_label(at) or self.drawing_tool.press(at, erase=erase)):
+        on_sign = free and not self.drawing_tool.active and self.overlay.press_at(at)
+        tool = self.drawing_tool
+        if on_sign or (free and (self._take_label(at) or tool.press(at, erase=erase))):
             kind = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
             self._drag_from = ev.position()
             self._moved = False
+            self._scroll_from = self.scroller.place[0]
             if kind is Drag.PAN:
                 self.setCursor(Qt.CursorShape.ClosedHandCursor)
         ev.accept()
@@ -594,7 +614,7 @@ class Canvas(ImageView):
             return
         if self._press is None or self._drag_from is None:
             shift = bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._point_at(ev.position() if shift and not self.drawing_tool.tool else None)
+            self._point_at(ev.position() if shift and not self.drawing_tool.draws else None)
             self.hovered.emit(ev.position().y())
             drawing = self.drawing_tool.move(ev.position())
             hit = self._hover(ev.position())
@@ -615,6 +635,9 @@ class Canvas(ImageView):
             self.pan_by(step.x(), step.y())
         elif kind is Drag.ZOOM:
             self.zoom_by(2.718281828 ** (-step.y() * DRAG_ZOOM), self.to_image(start))
+        elif kind is Drag.SCROLL:
+            by = scrolled(total.y(), self.height(), self.scroller.place[1])
+            self.scroller.to(self._scroll_from + by)
         elif window is not None and self.picture is not None:
             self.set_window(dragged_window(window, total.x(), total.y(), self._span))
 
@@ -630,7 +653,8 @@ class Canvas(ImageView):
             if left and not self.drawing_tool.release(ev.position()):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
-        zooming = self._press[1] is Drag.ZOOM
+        right = ev.button() == Qt.MouseButton.RightButton
+        zooming = right and self._press[1] is Drag.ZOOM
         self._press = self._drag_from = None
         self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
         if self._moved:
@@ -666,7 +690,7 @@ class Canvas(ImageView):
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        if self.drawing_tool.tool:
+        if self.drawing_tool.draws:
             self.mousePressEvent(ev)  # with a drawing tool two quick clicks set two points
         elif not self.alone:
             ev.accept()
@@ -754,8 +778,12 @@ class Canvas(ImageView):
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
         if shape is None and self._brushing:
             self.setCursor(brush_cursor(self.drawing_tool.radius * self.pixel_scale[0]))
-        elif shape is None and self.drawing_tool.tool:
+        elif shape is None and self.drawing_tool.draws:
             self.setCursor(Qt.CursorShape.CrossCursor)
+        elif shape is None and self.drawing_tool.tool == PAN:
+            self.setCursor(Qt.CursorShape.OpenHandCursor)
+        elif shape is None and self.drawing_tool.tool in _CURSORS:
+            self.setCursor(tool_cursor(_CURSORS[self.drawing_tool.tool]))
         elif shape is None:
             self.unsetCursor()
         else:
@@ -765,8 +793,9 @@ class Canvas(ImageView):
 def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callable[[], object]]:
     """Return a map from keys to the actions that they trigger on the canvas.
 
-    Escape discards an unfinished drawing; if there is none, it switches the drawing tool off; if
-    no tool is on, it clears the selection; if nothing is selected, it shows all viewports again.
+    Escape discards an unfinished drawing; if there is none, it takes the tool for the window in
+    hand again; if that is so already, it clears the selection; if nothing is selected, it shows all
+    viewports again.
     """
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 

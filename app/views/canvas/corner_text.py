@@ -21,7 +21,8 @@ from app.workspace.workspace import REFORMAT
 Lines = tuple[str, ...]
 
 BRIEF = 48  # length of a warning up to which it is shown whole
-MOST_WARNINGS = 4
+MOST_WARNINGS = 12  # in the unfolded list
+SIGN = "\N{WARNING SIGN}"
 TOOLS_IN_LIST = translatable("Tools: see findings")
 LONGEST_TITLE = 32  # characters of the title of a presentation state
 _ALIGNED = 0.9999  # cosine from which a normal counts as a patient axis (under 1 degree)
@@ -39,17 +40,48 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """Lines for an image's corners; `mark`: presentation state, flips and rotation."""
+    """Lines for an image's corners. Only risks have the warning colour.
+
+    Attributes:
+        warning: Above `bottom_right`: that AI made what is seen, which is a risk, and which tools.
+        scale: Below `bottom_right`, risks: that lengths are in px, or why they are doubtful.
+        series_warning: Below `top_right`, risks, the most serious one first; all but the first are
+            folded behind a sign.
+        state: Below `bottom_left`: presentation state, and what is told where texts are hidden.
+        mark: Below `state`, a risk: flipped, turned.
+        place: Those of `top_right` that say which image of the series it is.
+        zoom: The line of `bottom_left` that gives the zoom.
+        grave: Whether the first of the warnings about the series is never folded: a rejected
+            image, or doubts whose image it is.
+        small: Whether there is room for grave warnings and the sign only.
+    """
 
     top_left: Lines = ()
     top_right: Lines = ()
     bottom_left: Lines = ()
     bottom_right: Lines = ()
-    warning: Lines = ()  # above bottom_right, in the warning colour
-    series_warning: Lines = ()  # below top_right, in the warning colour
-    mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
-    place: Lines = ()  # those of top_right that say which image of the series it is
-    zoom: str = ""  # the line of bottom_left that gives the zoom
+    warning: Lines = ()
+    scale: Lines = ()
+    series_warning: Lines = ()
+    state: Lines = ()
+    mark: Lines = ()
+    place: Lines = ()
+    zoom: str = ""
+    grave: bool = False
+    small: bool = False
+
+    def folded(self) -> Lines:
+        """Return the warnings about the series as they are shown folded: the first, and a sign."""
+        first, rest = self.series_warning[:1], self.series_warning[1:]
+        if self.small and not self.grave:
+            first, rest = (), self.series_warning
+        if not rest:
+            return first
+        count = len(rest)
+        told = tr_n("%n warning", "%n warnings", count)
+        if first:
+            told = tr_n("%n more warning", "%n more warnings", count)
+        return (*first, f"{SIGN} {told}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +113,7 @@ class Shown:
         link: How scrolling is linked to that of other viewports, or "".
         colormap: Name of the colour map in which greys are shown, or "".
         true_size: Whether 1 mm of the object is 1 mm on the screen.
+        doubts: Warnings about whose images the study holds.
     """
 
     instance: Instance
@@ -101,6 +134,7 @@ class Shown:
     link: str = ""
     colormap: str = ""
     true_size: bool = False
+    doubts: Sequence[str] = ()
 
 
 class Detail(StrEnum):
@@ -123,32 +157,35 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
         () if quiet else display_lines(shown),
         frame_lines(frame, instance),
         (tr(wording.NOT_FOR_DIAGNOSIS), *dict.fromkeys(makers)) if makers else (),
-        (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
+        scale_lines(frame, instance),
+        (
+            *_kept(_withdrawn(shown.rejection)),
+            *series_warnings(shown.series, instance, shown.doubts),
+        ),
         _kept(
             shown.presentation,
-            tr_report(shown.turn.turn_text),
             tr("INVERTED") if quiet and shown.inverted else "",
             _colours(shown.colormap) if quiet else "",
             shown.link if quiet else "",
         ),
+        _kept(tr_report(shown.turn.turn_text)),
         () if quiet else place_lines(shown),
         "" if quiet else _zoom_text(shown),
+        bool(shown.rejection or shown.doubts),
     )
 
 
 def compact(corners: Corners) -> Corners:
     """Return what a small viewport has room for: whose image it is, which one, and its window.
 
-    Warnings about the series become their number; all else that is coloured stays.
+    Of the warnings about the series a grave one and the sign stay, and all else that is a risk.
     """
-    count = len(corners.series_warning)
-    warnings = tr_n("%n warning", "%n warnings", count) if count else ""
     return replace(
         corners,
         top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
         top_right=corners.place or corners.top_right[:1],
         bottom_left=tuple(text for text in corners.bottom_left if text != corners.zoom),
-        series_warning=_kept(warnings),
+        small=True,
     )
 
 
@@ -263,9 +300,12 @@ def point_text(frame: Frame, x: float, y: float) -> str:
     return wording.patient_text(point, animal) if point else ""
 
 
-def series_warnings(series: Series | None, instance: Instance) -> Lines:
-    """Return shortened warnings about the series and file; in the study list they are in full."""
-    warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
+def series_warnings(series: Series | None, instance: Instance, doubts: Sequence[str] = ()) -> Lines:
+    """Return shortened warnings, the most serious first; in the study list they are in full.
+
+    `doubts` are about whose images the study holds.
+    """
+    warnings = [*doubts, *(series.warnings if series else ()), *instance.note.split("; ")]
     lines = _kept(*(wording.sentence(_brief(tr_report(text))) for text in warnings))
     if len(lines) > MOST_WARNINGS:
         rest = len(lines) - MOST_WARNINGS + 1
@@ -356,15 +396,21 @@ def _colours(name: str) -> str:
 
 def frame_lines(frame: Frame, instance: Instance) -> Lines:
     """Return the lines at the bottom right: lossy compression, remarks, calibration, spacing."""
-    spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),
         wording.sentence(tr_report(frame.note)) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
-        _scale_text(frame) if spacing.known or instance.content not in _PARTS else "",
-        # Without spacing the line above suffices; the reason is in the attribute panel.
-        wording.sentence(tr_report(spacing.note)) if spacing.known else "",
+        _scale_text(frame) if frame.spacing.known else "",
     )
+
+
+def scale_lines(frame: Frame, instance: Instance) -> Lines:
+    """Return that lengths are in px, or why the spacing is doubtful; () if neither is so."""
+    spacing = frame.spacing
+    if spacing.known:
+        return _kept(wording.sentence(tr_report(spacing.note)))
+    # Without spacing one line suffices; the reason is in the attribute panel.
+    return _kept(_scale_text(frame)) if instance.content not in _PARTS else ()
 
 
 def _scale_text(frame: Frame) -> str:

@@ -14,7 +14,7 @@ from app.imaging.findings import XY, Finding, Mask
 from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
-from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
+from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
 from app.views.theme import DARK, color
 from app.views.translation import tr
 from app.workspace import drawing
@@ -42,9 +42,10 @@ class _Outline(QWidget):
 
 
 class DrawingTool(QObject):
-    """Lets the user draw on the canvas, or move points.
+    """Lets the user draw on the canvas with the tool in hand, or move points.
 
-    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or "" (none).
+    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or a key of `POINTERS`, which
+    draw nothing.
 
     A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
     a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
@@ -82,15 +83,20 @@ class DrawingTool(QObject):
         self._band = _Outline(view.viewport())
 
     def set_tool(self, tool: str) -> None:
-        """Activate a tool; "" deactivates the current one."""
+        """Take a tool in hand; "" is the one that changes the window."""
         if tool != self.tool:
             self.cancel()
             self.tool = tool
             self.tool_changed.emit(tool)
 
     def toggle(self, tool: str) -> None:
-        """Activate a tool, or deactivate it if it is already active."""
+        """Take a tool in hand, or put it away if it is."""
         self.set_tool("" if tool == self.tool else tool)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the tool in hand draws, instead of dragging the image or its window."""
+        return self.tool not in POINTERS
 
     @property
     def active(self) -> bool:
@@ -141,7 +147,7 @@ class DrawingTool(QObject):
             if self._held is not None:
                 self._last = position
                 return True
-            if not self.tool:
+            if not self.draws:
                 return False
             self._set_point(position)
         return True

@@ -1,8 +1,9 @@
 """Mouse gestures on the canvas.
 
-Dragging changes the intensity window as in OHIF and Cornerstone (width += dx, centre += dy): to the
-right widens it (less contrast), downwards raises its centre (a MONOCHROME2 image gets darker).
-`dragged_window` says how far.
+The left button has the tool in hand: it draws, or drags as `POINTERS` says. Dragging changes the
+intensity window as in OHIF and Cornerstone (width += dx, centre += dy): to the right widens it
+(less contrast), downwards raises its centre (a MONOCHROME2 image gets darker). `dragged_window`
+says how far.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from enum import Enum, auto
+from functools import cache
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QCursor, QPainter, QPen, QPixmap
 
 from app.imaging.pixels.windows import MANUAL
 from app.imaging.types import VoiFunction, Window
+from app.views import icons
+from app.views.theme import THEME
 
 DRAG_THRESHOLD = 4.0
 """Distance in px above which a press counts as a drag instead of a click."""
@@ -28,23 +32,41 @@ FINE_PX = 200.0
 as slowly: a step of 1 px in a brain window of 80 HU is 0.4 HU."""
 
 
+_CURSOR = 26  # px
+
+
 class Drag(Enum):
-    """What a mouse drag on the canvas does: change the intensity window, pan or zoom."""
+    """What a mouse drag on the canvas does: change the intensity window, pan, zoom or scroll."""
 
     WINDOW = auto()
     PAN = auto()
     ZOOM = auto()
+    SCROLL = auto()
 
 
-def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
+PAN, ZOOM, SCROLL = "pan", "zoom", "scroll"
+POINTERS = {"": Drag.WINDOW, PAN: Drag.PAN, ZOOM: Drag.ZOOM, SCROLL: Drag.SCROLL}
+"""What a left drag does, by the tool in hand, if that draws nothing."""
+
+
+def drag_of(button: Qt.MouseButton, *, space: bool, tool: str = "") -> Drag | None:
     """Return what a drag with a button does, None for nothing; with Space the left button pans."""
     if button == Qt.MouseButton.MiddleButton:
         return Drag.PAN
     if button == Qt.MouseButton.RightButton:
         return Drag.ZOOM
     if button == Qt.MouseButton.LeftButton:
-        return Drag.PAN if space else Drag.WINDOW
+        return Drag.PAN if space else POINTERS.get(tool, Drag.WINDOW)
     return None
+
+
+def scrolled(dy: float, height: float, count: int) -> int:
+    """Return by how many of `count` frames a drag of `dy` px in a view of `height` px scrolls.
+
+    A drag over three quarters of the view goes through a long series, 16 px through one frame of a
+    short one.
+    """
+    return round(dy / min(16.0, 0.75 * height / max(count, 1)))
 
 
 def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
@@ -90,6 +112,21 @@ def brush_cursor(radius: float) -> QCursor:
         painter.drawEllipse(QRectF(1.5, 1.5, size - 3, size - 3))
     painter.end()
     return QCursor(picture, size // 2, size // 2)
+
+
+@cache
+def tool_cursor(icon_name: str) -> QCursor:
+    """Return a cursor that shows an icon, light with a dark edge."""
+    picture = QPixmap(_CURSOR, _CURSOR)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    place = QRect(2, 2, _CURSOR - 4, _CURSOR - 4)
+    for x, y in ((-1, -1), (1, -1), (-1, 1), (1, 1)):
+        icons.draw(painter, icon_name, place.translated(x, y), THEME.overlay_shade)
+    icons.draw(painter, icon_name, place, THEME.overlay_text)
+    painter.end()
+    return QCursor(picture)
 
 
 class FrameScroll:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
@@ -25,18 +25,26 @@ from app.views.canvas import heatmap_legend, label_chips, synthetic_band
 from app.views.canvas.corner_text import TOOLS_IN_LIST, Corners, Sides
 from app.views.canvas.label_chips import Chip, PlacedChip
 from app.views.theme import DARK, TYPE, ui_font
-from app.views.theme import color as with_alpha
 from app.views.translation import tr
 
 MARGIN = 12.0
 SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
-PLATE_PAD = 5.0
+HALO = 3.0
+"""Px around a text that its dark edge reaches."""
 PICTURE_MS = 30
 """Longest time that a text waits for the picture it belongs to."""
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # share of the view above which the list of tools is left out
-_AROUND = (-PLATE_PAD - 1, -PLATE_PAD - 1, PLATE_PAD + 2, PLATE_PAD + 2)
+_AROUND = (-HALO - 1, -HALO - 1, HALO + 2, HALO + 2)
+_NEAR, _FAR = 0.7, 0.3  # how dark the edge is, one and two px from the text
+_RING = (
+    *((x, y, _FAR) for x, y in ((-2, 0), (2, 0), (0, -2), (0, 2))),
+    *((x, y, _FAR) for x in (-2, 2) for y in (-1, 1)),
+    *((x, y, _FAR) for x in (-1, 1) for y in (-2, 2)),
+    *((x, y, _NEAR) for x in (-1, 0, 1) for y in (-1, 0, 1)),
+)
+"""Where a text is drawn dark below itself (px), and how dark."""
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -50,38 +58,53 @@ def corner_font(size: float = 1.0) -> QFont:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A corner's laid-out text: `rect` (px); lines of (text, #RRGGBB); whether right-aligned."""
+    """A corner's laid-out text: `rect` (px); lines of (text, #RRGGBB); whether right-aligned.
+
+    `sign` is where the warnings that it holds are folded or unfolded (px); None if none are.
+    """
 
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
     right: bool
+    sign: QRectF | None = None
 
 
 Parts = tuple[tuple[tuple[str, ...], str], ...]
 """The texts in one corner, with their colours."""
 
 
-def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
+def corner_blocks(
+    corners: Corners, area: QRectF, size: float = 1.0, *, unfolded: bool = False
+) -> list[Block]:
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
     If the list of tools in `Corners.warning` is too high for the image, a short text replaces it.
+    With `unfolded`, all warnings about the series are listed.
     """
     ink, warn = DARK.overlay_text, DARK.warning
     blocks: list[Block] = []
+    folded = corners.folded()
+    warnings = corners.series_warning if unfolded else folded
+    made_by, foot = corners.warning, ((corners.bottom_right, ink), (corners.scale, warn))
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
-        (((corners.top_right, ink), (corners.series_warning, warn)), True, False),
-        (((corners.bottom_left, ink), (corners.mark, warn)), False, True),
-        (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
+        (((corners.top_right, ink), (warnings, warn)), True, False),
+        (((corners.bottom_left, ink), (corners.state, ink), (corners.mark, warn)), False, True),
+        (((made_by[:1], warn), (made_by[1:], ink), *foot), True, True),
     ):
-        if any(texts for texts, _tint in parts):
-            block = _block(parts, area, size, right=right, bottom=bottom)
-            too_high = block.rect.height() > area.height() * MOST_HEIGHT
-            if bottom and right and corners.warning and too_high:
-                brief = ((tr(wording.NOT_FOR_DIAGNOSIS), tr(TOOLS_IN_LIST)), warn)
-                parts = (brief, (corners.bottom_right, ink))
-                block = _block(parts, area, size, right=right, bottom=bottom)
-            blocks.append(block)
+        if not any(texts for texts, _tint in parts):
+            continue
+        block = _block(parts, area, size, right=right, bottom=bottom)
+        too_high = block.rect.height() > area.height() * MOST_HEIGHT
+        if bottom and right and made_by and too_high:
+            brief = (((tr(wording.NOT_FOR_DIAGNOSIS),), warn), ((tr(TOOLS_IN_LIST),), ink))
+            block = _block((*brief, *foot), area, size, right=right, bottom=bottom)
+        if right and not bottom and folded != corners.series_warning:
+            rect = QRectF(block.rect)
+            if not unfolded:  # the last line
+                rect.setTop(rect.bottom() - rect.height() / len(block.lines))
+            block = replace(block, sign=rect)
+        blocks.append(block)
     return blocks
 
 
@@ -139,53 +162,68 @@ def _broken(text: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     return [metrics.elidedText(line, Qt.TextElideMode.ElideRight, limit) for line in lines]
 
 
-def _shadowed(
-    painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
-) -> None:
-    """Draw text with a thin dark edge."""
-    painter.setPen(_shade(0.75))
-    painter.drawText(rect.translated(1, 1), flags | Qt.TextFlag.TextSingleLine, text)
-    painter.setPen(ink)
-    painter.drawText(rect, flags | Qt.TextFlag.TextSingleLine, text)
+def _haloed(text: str, tint: str, font: QFont, scale: float, size: float) -> QImage:
+    """Return a line of text with a dark edge, on a transparent ground.
 
+    `scale` is the number of the picture's pixels per px, `size` how many times as large as on the
+    screen the font is, and so the edge.
+    """
+    metrics = QFontMetricsF(font)
+    room = HALO * size
+    extent = QSizeF(metrics.horizontalAdvance(text), metrics.lineSpacing())
+    extent += QSizeF(2 * room, 2 * room)
 
-def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
-    """Draw a dark background, so that text can be read on white bone."""
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(_shade())
-    pad = PLATE_PAD * size
-    painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
+    def drawn(color: str) -> QImage:
+        image = QImage((extent * scale).toSize(), QImage.Format.Format_ARGB32_Premultiplied)
+        image.setDevicePixelRatio(scale)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+        painter.setFont(font)
+        painter.setPen(QColor(color))
+        painter.drawText(QPointF(room, room + metrics.ascent()), text)
+        painter.end()
+        return image
 
-
-@cache
-def _shade(alpha: float = 0.5) -> QColor:
-    return with_alpha(DARK.overlay_shade, alpha)
+    # The text is shaped twice only; its dark copies are blitted.
+    dark, light = drawn(DARK.overlay_shade), drawn(tint)
+    picture = QImage(light.size(), light.format())
+    picture.setDevicePixelRatio(scale)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    for x, y, strength in _RING:
+        painter.setOpacity(strength)
+        painter.drawImage(QPointF(x * size, y * size), dark)
+    painter.setOpacity(1.0)
+    painter.drawImage(QPointF(0, 0), light)
+    painter.end()
+    return picture
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
     """Draw corner text that `corner_blocks` has laid out with the same `size`."""
     font = corner_font(size)
-    spacing = QFontMetricsF(font).lineSpacing()
-    painter.setFont(font)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for block in blocks:
-        _plate(painter, block.rect, size)
-        line = QRectF(block.rect.topLeft(), QSizeF(block.rect.width() + 1, spacing))
-        for text, tint in block.lines:
-            _shadowed(painter, line, _RIGHT if block.right else _LEFT, text, QColor(tint))
-            line.translate(0, spacing)
+        for text, tint, at in _places(block, QFontMetricsF(font)):
+            room = QPointF(HALO * size, HALO * size)
+            painter.drawImage(at - room, _haloed(text, tint, font, 1.0, size))
 
 
-def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
-    """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
-    for text, rect in _side_rects(sides, area, size):
-        _draw_side(painter, text, rect, size)
+def _places(block: Block, metrics: QFontMetricsF) -> Iterator[tuple[str, str, QPointF]]:
+    """Yield each line of a block: its text, colour, and upper left corner (px)."""
+    y = block.rect.top()
+    for text, tint in block.lines:
+        x = block.rect.left()
+        if block.right:
+            x = block.rect.right() - metrics.horizontalAdvance(text)
+        yield text, tint, QPointF(round(x), round(y))
+        y += metrics.lineSpacing()
 
 
-def _side_rects(sides: Sides, area: QRectF, size: float) -> list[tuple[str, QRectF]]:
-    """Return the side letters, each with its place in `area` (px)."""
+def _side_places(sides: Sides, area: QRectF, size: float) -> Iterator[tuple[str, QPointF]]:
+    """Yield the side letters in `area` (px) and their upper left corners."""
     inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
-    middle, found = inner.center(), list[tuple[str, QRectF]]()
+    middle = inner.center()
     for text, along, down in (
         (sides.left, 0.0, 0.5),
         (sides.right, 1.0, 0.5),
@@ -196,21 +234,21 @@ def _side_rects(sides: Sides, area: QRectF, size: float) -> list[tuple[str, QRec
             width, height = _side_size(text, size)
             x = middle.x() + (along - 0.5) * inner.width() - along * width
             y = middle.y() + (down - 0.5) * inner.height() - down * height
-            found.append((text, QRectF(x, y, width, height)))
-    return found
+            yield text, QPointF(round(x), round(y))
 
 
 @cache
 def _side_size(text: str, size: float) -> tuple[float, float]:
     metrics = QFontMetricsF(_side_font(size))
-    return metrics.horizontalAdvance(text), metrics.height()
+    return metrics.horizontalAdvance(text), metrics.lineSpacing()
 
 
-def _draw_side(painter: QPainter, text: str, rect: QRectF, size: float) -> None:
-    painter.setFont(_side_font(size))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    _plate(painter, rect, size)
-    _shadowed(painter, rect, _LEFT, text, QColor(DARK.overlay_text))
+def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
+    """Draw the side letters at the edges of `area` (px), `size` times as large as on screen."""
+    room = QPointF(HALO * size, HALO * size)
+    for text, at in _side_places(sides, area, size):
+        letter = _haloed(text, DARK.overlay_text, _side_font(size), 1.0, size)
+        painter.drawImage(at - room, letter)
 
 
 @cache
@@ -218,42 +256,31 @@ def _side_font(size: float) -> QFont:
     return ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
 
 
-_ROOM = math.ceil(PLATE_PAD) + 1
-"""Px of a picture of text around the text: its background and its edge."""
-
-
-def _picture_of(
-    size: tuple[float, float], scale: float, draw: Callable[[QPainter, QRectF], object]
-) -> QPixmap:
-    """Return a picture of text of a size (px) that `draw` draws, on a transparent ground.
+@lru_cache(maxsize=512)
+def _line_picture(text: str, tint: str, scale: float, *, side: bool = False) -> QPixmap:
+    """Return a line of corner text, or a `side` letter, with its edge, for the screen.
 
     `scale` is the number of the screen's pixels per px.
     """
-    rect = QRectF(_ROOM, _ROOM, *size)
-    whole = QSizeF(math.ceil(size[0]) + 2 * _ROOM, math.ceil(size[1]) + 2 * _ROOM)
-    picture = QPixmap((whole * scale).toSize())
-    picture.setDevicePixelRatio(scale)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-    draw(painter, rect)
-    painter.end()
-    return picture
+    font = _side_font(1.0) if side else corner_font()
+    return QPixmap.fromImage(_haloed(text, tint, font, scale, 1.0))
 
 
 @lru_cache(maxsize=48)
 def _block_picture(
     lines: tuple[tuple[str, str], ...], right: bool, size: tuple[float, float], scale: float
 ) -> QPixmap:
-    return _picture_of(
-        size, scale, lambda painter, rect: draw_blocks(painter, [Block(rect, lines, right)])
-    )
-
-
-@lru_cache(maxsize=48)
-def _side_picture(text: str, scale: float) -> QPixmap:
-    size = _side_size(text, 1.0)
-    return _picture_of(size, scale, lambda painter, rect: _draw_side(painter, text, rect, 1.0))
+    """Return the lines of a block of a size (px) with their edges, which reach `HALO` around it."""
+    whole = QSizeF(math.ceil(size[0]) + 2 * HALO + 1, math.ceil(size[1]) + 2 * HALO + 1)
+    picture = QPixmap((whole * scale).toSize())
+    picture.setDevicePixelRatio(scale)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    block = Block(QRectF(0, 0, *size), lines, right)
+    for text, tint, at in _places(block, QFontMetricsF(corner_font())):
+        painter.drawPixmap(at, _line_picture(text, tint, scale))
+    painter.end()
+    return picture
 
 
 @cache
@@ -289,7 +316,9 @@ class Overlay(QWidget):
         self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
         self._wait.timeout.connect(self.catch_up)
         self.sides = Sides()
-        self._blocks: tuple[Corners, QRectF, list[Block]] | None = None  # as they stand
+        self._unfolded = False  # whether all warnings about the series are listed
+        self._pinned = False  # and stay so when the mouse leaves
+        self._blocks: tuple[tuple[Corners, bool, QRectF], list[Block]] | None = None
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
         self.synthetic = ""
@@ -324,17 +353,45 @@ class Overlay(QWidget):
         paints only once.
         """
         if corners != self.corners:
-            before = self._laid_out()
-            self.corners = corners
-            after = self._laid_out()
-            gone = [block for block in before if block not in after]
-            for block in (*gone, *(block for block in after if block not in before)):
-                pad = PLATE_PAD
-                self._stale += QRegion(block.rect.adjusted(-pad, -pad, pad, pad).toAlignedRect())
+            self._change(corners, self._unfolded)
         if not soon:
             self.catch_up()
         elif not self._stale.isEmpty() and not self._wait.isActive():
             self._wait.start()
+
+    def _change(self, corners: Corners, unfolded: bool) -> None:
+        before = self._laid_out()
+        self.corners, self._unfolded = corners, unfolded
+        after = self._laid_out()
+        gone = [block for block in before if block not in after]
+        for block in (*gone, *(block for block in after if block not in before)):
+            self._stale += QRegion(block.rect.adjusted(*_AROUND).toAlignedRect())
+
+    def point_at(self, position: QPointF | None) -> None:
+        """Unfold the warnings while the mouse, at a position (px) or nowhere, is on their sign."""
+        if len(self.corners.series_warning) > 1 or self._unfolded:
+            over = position is not None and self._over_sign(position)
+            self._unfold(over or self._pinned)
+
+    def press_at(self, position: QPointF) -> bool:
+        """Keep the warnings unfolded if their sign is at a position (px), or fold them again.
+
+        Returns whether it is.
+        """
+        if not self._over_sign(position):
+            return False
+        self._pinned = not self._pinned
+        self._unfold(self._pinned)
+        return True
+
+    def _over_sign(self, position: QPointF) -> bool:
+        signs = (block.sign for block in self._laid_out() if block.sign is not None)
+        return any(sign.adjusted(*_AROUND).contains(position) for sign in signs)
+
+    def _unfold(self, on: bool) -> None:
+        if on != self._unfolded:
+            self._change(self.corners, on)
+            self.catch_up()
 
     def catch_up(self) -> None:
         """Repaint now what `set_corners` with `soon` has postponed until the picture arrives."""
@@ -345,9 +402,11 @@ class Overlay(QWidget):
     def _laid_out(self) -> list[Block]:
         """Return the corners as they stand in this widget."""
         area = self._area()
-        if self._blocks is None or self._blocks[:2] != (self.corners, area):
-            self._blocks = self.corners, area, corner_blocks(self.corners, area)
-        return self._blocks[2]
+        wanted = self.corners, self._unfolded, area
+        if self._blocks is None or self._blocks[0] != wanted:
+            blocks = corner_blocks(self.corners, area, unfolded=self._unfolded)
+            self._blocks = wanted, blocks
+        return self._blocks[1]
 
     def set_sides(self, sides: Sides) -> None:
         """Set the letters for the patient directions at the image's edges, and repaint."""
@@ -374,16 +433,16 @@ class Overlay(QWidget):
         # A picture of the window may be finer than the screen.
         scale = max(painter.deviceTransform().m11(), 1.0)
         pictures = [
-            (rect, _side_picture(text, scale))
-            for text, rect in _side_rects(self.sides, self._area(), 1.0)
+            (at, _line_picture(text, DARK.overlay_text, scale, side=True))
+            for text, at in _side_places(self.sides, self._area(), 1.0)
         ]
         for block in blocks:
             if region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):
                 size = block.rect.width(), block.rect.height()
                 picture = _block_picture(block.lines, block.right, size, scale)
-                pictures.append((block.rect, picture))
-        for rect, picture in pictures:
-            painter.drawPixmap(round(rect.left()) - _ROOM, round(rect.top()) - _ROOM, picture)
+                pictures.append((block.rect.topLeft(), picture))
+        for at, picture in pictures:
+            painter.drawPixmap(round(at.x() - HALO), round(at.y() - HALO), picture)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._stale -= event.region()

@@ -34,6 +34,7 @@ class QuestionEdit(QPlainTextEdit):
         self.setObjectName("chatInput")
         self.setAccessibleName(tr("Question"))
         self.setAccessibleDescription(tr("Enter sends, Shift+Enter starts a new line"))
+        self.setToolTip(tr("Enter sends, Shift+Enter starts a new line"))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

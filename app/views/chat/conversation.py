@@ -11,7 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from app.agent.image_reference import unsuitable_image
-from app.imaging.types import Instance
+from app.imaging.types import Content, Instance
 from app.tools.pack_plan import Accepts
 from app.views.chat.run_view import RunView
 from app.views.chat.widgets import link_button
@@ -299,14 +299,9 @@ class Invitation(QWidget):
         self.set_image(None)
 
     def set_image(self, instance: Instance | None) -> None:
-        """Adapt the text and the questions offered to the open image; None if none is open."""
-        note = {
-            "kind": instance.kind if instance else "",
-            "modality": instance.get("Modality") if instance else "",
-            "body_part": instance.get("BodyPartExamined") if instance else "",
-        }
+        """Adapt the text and the questions offered to the shown image; None if none is shown."""
         for button, accepts in zip(self.buttons, self._suited, strict=True):
-            button.setVisible(not unsuitable_image(accepts, note))
+            button.setVisible(accepts == Accepts() or _suits(accepts, instance))
         if instance is not None:
             self._head.setText(tr("Ask about this image"))
             self._text.setText(
@@ -322,6 +317,24 @@ class Invitation(QWidget):
             )
 
 
+def _suits(accepts: Accepts, instance: Instance | None) -> bool:
+    """Return whether an image is known to be one that a question is for.
+
+    A question about lungs is no use on an image of unknown body part, and of no image at all.
+    """
+    if instance is None or instance.content is not Content.IMAGE:
+        return False
+    told = ("StudyDescription", "SeriesDescription", "ProtocolName")
+    note = {
+        "kind": instance.kind,
+        "modality": instance.get("Modality"),
+        "body_part": instance.get("BodyPartExamined") or " ".join(map(instance.get, told)),
+    }
+    needed = (("modality", accepts.modalities), ("body_part", accepts.body_parts))
+    known = all(note[key].strip() for key, values in needed if values)
+    return known and not unsuitable_image(accepts, note)
+
+
 class _Suggestion(QPushButton):
     """A button whose text wraps in a narrow dock; Qt's own would cut it."""
 
@@ -329,6 +342,7 @@ class _Suggestion(QPushButton):
         super().__init__()
         self.setObjectName("chatSuggestion")
         self.setAccessibleName(tr("Ask: {text}").format(text=text))
+        self.setToolTip(tr("Ask this"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._text = label(text, wrap=True)
         self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

@@ -52,6 +52,7 @@ from app.views.widgets import (
     IconLabel,
     center_page,
     label,
+    plain_tip,
     push_button,
     rule,
     tool_button,
@@ -152,9 +153,11 @@ class ReportPage(QWidget):
         self.previous = tool_button("chevron-up", tr("Previous report"), lambda: self._step(-1), 16)
         self.next = tool_button("chevron-down", tr("Next report"), lambda: self._step(1), 16)
         self.first_key = push_button(tr("Key images"), lambda: self._key_images.step(1))
+        self.first_key.setToolTip(plain_tip(tr("Show the images that this selection names")))
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search in the report"))
         self.search.setAccessibleName(tr("Search in the report"))
+        self.search.setToolTip(plain_tip(tr("Search in the report; Enter finds the next place")))
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(260)

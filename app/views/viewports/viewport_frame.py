@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
-from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDragMoveEvent,
     QDropEvent,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
 )
@@ -113,6 +114,20 @@ class ViewportFrame(QWidget):
         self._zone = _DropZone(self)
         self.bar = ViewportBar(self)
         self.canvas.hovered.connect(self._show_bar)
+        self.documents.widgetAdded.connect(self._watch_page)
+
+    def _watch_page(self, number: int) -> None:
+        """Let the mouse find the bar over a page too, whose parts take the mouse."""
+        page = self.documents.widget(number)
+        assert page is not None
+        for part in (page, *page.findChildren(QWidget)):
+            part.setMouseTracking(True)
+            part.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
+            self._show_bar(self.mapFromGlobal(event.globalPosition()).y())
+        return super().eventFilter(watched, event)
 
     def _show_bar(self, y: float) -> None:
         self.bar.appear(y < REACH and len(self._layout.viewports) > 1)
