@@ -105,6 +105,7 @@ class Notices(QWidget):
         notice = Notice(tone, wording.one_line(title), text, action)
         notice.installEventFilter(self)
         self._column.addWidget(notice)
+        notice.show()  # else the layout would show it later, and leave it out of the height now
         if tone == "info":
             _leave_after(notice, SHORT_MS)
         self._place()

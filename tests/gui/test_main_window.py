@@ -145,6 +145,7 @@ def test_notices_lie_over_the_canvas_and_clear_of_its_corner_text(
     assert len(window.notices.all()) == 3
     assert window.notices.geometry().bottom() < window.centralWidget().height() - 80
     for notice in window.notices.all():
+        assert notice.height() >= notice.heightForWidth(notice.width()), "its text is cut off"
         notice.findChildren(QToolButton)[0].click()
     assert not window.notices.isVisible()
 

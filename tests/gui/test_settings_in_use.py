@@ -18,10 +18,12 @@ from PySide6.QtWidgets import QApplication
 from app.agent.events import Noted, RunEvent
 from app.settings import ProviderSettings
 from app.views.agent_thread import AgentThread
+from app.views.application import show_theme
 from app.views.chat.consent import ConsentDialog
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.views.settings.settings_dialog import SettingsDialog
+from app.views.theme import DARK, LIGHT, THEME
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.hands import choose, click, open_page, retype
 from tests.support.openai_server import OpenAIServer, text_reply
@@ -266,3 +268,26 @@ def test_a_real_model_on_this_computer_is_tried_chosen_asked_and_ended(
 def servers() -> list[multiprocessing.process.BaseProcess]:
     """The processes of language models that this one started."""
     return [each for each in multiprocessing.active_children() if "language" in each.name]
+
+
+def test_a_theme_chosen_in_the_settings_or_the_menu_is_kept(
+    opened: Callable[[], Opened], home: Path
+):
+    here = opened()
+    file = home / "config" / "settings.json"
+    try:
+        dialog = here.settings()
+        open_page(dialog, "Appearance")
+        choose(dialog.appearance.theme, "Light")
+        here.save(dialog)
+        assert THEME.panel == LIGHT.panel
+        assert json.loads(file.read_text())["theme"] == "light"
+        here.close()
+        show_theme("dark")
+        again = opened()
+        assert THEME.panel == LIGHT.panel, "as it was left"
+        again.window.actions_.theme_menu.choices["dark"].trigger()
+        assert THEME.panel == DARK.panel
+        again.wait_until(lambda: json.loads(file.read_text())["theme"] == "dark")
+    finally:
+        show_theme("dark")

@@ -136,3 +136,15 @@ def test_the_choice_is_told_once_so_that_it_is_kept(window: MainWindow):
     menu = window.actions_.theme_menu
     menu.aboutToShow.emit()
     assert [one.isChecked() for one in menu.actions()] == [False, False, True]
+
+
+def test_the_system_s_theme_is_followed_only_where_that_is_chosen(window: MainWindow):
+    desktop = QApplication.styleHints().colorSchemeChanged
+    choose(window, "system")
+    desktop.emit(Qt.ColorScheme.Light)
+    assert THEME.window == LIGHT.window
+    desktop.emit(Qt.ColorScheme.Dark)
+    assert THEME.window == DARK.window
+    choose(window, "dark")
+    desktop.emit(Qt.ColorScheme.Light)
+    assert THEME.window == DARK.window

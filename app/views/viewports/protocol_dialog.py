@@ -108,7 +108,7 @@ class ProtocolDialog(QDialog):
         self.words.setPlaceholderText(tr("any, or such as chest, thorax"))
         self.series = QSpinBox()
         self.series.setRange(0, 1000)
-        self.series.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
+        self.series.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
         self.prior = QCheckBox(tr("An earlier study of the patient is open"))
         return self._grid(
             ("title", tr("Title"), self.title),
