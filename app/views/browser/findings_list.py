@@ -73,7 +73,8 @@ def value_beside(row: FindingRow, width: int, font: QFont) -> str:
     metrics = QFontMetrics(font)
     room = width - SPACE.s - min(metrics.horizontalAdvance(row.title), width // 3)
     # That a length is in the patient goes without saying; what else it may be never does.
-    forms = (row.value, row.value.removesuffix(" (patient)"))
+    short = row.value.removesuffix(" (patient)").replace(" (detector plane)", " (detector)")
+    forms = (row.value, short)
     return next((form for form in forms if metrics.horizontalAdvance(form) <= room), "")
 
 
