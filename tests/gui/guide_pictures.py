@@ -32,7 +32,10 @@ from tests.conftest import REPO
 
 SLICES = 60
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
-QUESTION = "Segment the lungs, then show the overlay with image_visualizer"
+QUESTION = """Run tools in this order:
+1) chest_xray_segmentation on the image
+2) image_visualizer on segmentation_image_path with title "Segmentation overlay"
+"""
 
 
 def main() -> None:
@@ -231,7 +234,7 @@ class Pictures:
         self.save("guide-hint")
         self._dismiss()
         window.chat.submit(QUESTION)
-        self.settle(lambda: bool(window.workspace.panes.all) and window.chat.run.ended)
+        self.settle(lambda: bool(window.workspace.panes.all))
         self._dismiss()
         self.save("guide-pictures")
         for pane in window.workspace.panes.all:
