@@ -153,7 +153,10 @@ class FindingsDelegate(QStyledItemDelegate):
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(swatch, 3, 3)
         text_left = left + 11 + SPACE.s
-        text_width = eye.left() - SPACE.s - text_left
+        # The buttons need room only where they are wanted: names must be readable.
+        buttons = selected or hovered or not row.annotation.visible
+        end = eye.left() - SPACE.s if buttons else rect.right() - SPACE.l
+        text_width = end - text_left
         ink = THEME.text if drawn else THEME.text_faint
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
         beside = value_beside(row, text_width, strong)
@@ -164,7 +167,8 @@ class FindingsDelegate(QStyledItemDelegate):
         if beside:
             value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
             draw_line(painter, value, strong, ink, beside)
-        self._icons(painter, rect, row.annotation.visible)
+        if buttons:
+            self._icons(painter, rect, row.annotation.visible)
 
     def _tint(self, visible: bool) -> str:
         return THEME.text_muted if visible else THEME.text_faint
