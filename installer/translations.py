@@ -32,6 +32,7 @@ TABLES = {
     "language_models.toml": ("providers",),
     "audit.toml": ("actions",),
     "dicom.toml": ("ct_presets",),
+    "chest.toml": ("structures", "labels"),
 }
 """Tables in `resources/tables` whose texts the window shows: all their values, and names that are
 no identifiers."""
@@ -54,6 +55,22 @@ ERRORS = (
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
 REMARKS = {
+    "app/settings.py": (
+        "{0} could not be read: the defaults are used. The old file is kept as {1}.",
+        "{0} could not be read: the defaults are used. The file {1} could not be moved aside.",
+        *("The settings", "The layout of the window", "The list of recent openings"),
+        *("The settings of the display", "Your window presets", "Your keyboard shortcuts"),
+        "Your hanging protocols",
+        '"{0}" had an unusable value ({1}): the default is used.',
+        'The rule for "{0}" is unusable: it counts as "ask".',
+        "Some rules for tools cannot be read: every tool asks.",
+        "The rules for {0} are unusable: no tool may {1}.",
+    ),
+    "app/wiring/window_builder.py": (
+        "Some settings were not as expected",
+        "They hold until Sightline is closed. Make room on the disk, or ask this computer's "
+        "administrator for the right to write into the settings folder.",
+    ),
     "app/agent/policy/approvals.py": ("Allow {0}?",),
     "app/agent/policy/arguments.py": (
         *("writes", "sends to", "a link leads there", "a folder that is there already"),
@@ -88,6 +105,10 @@ REMARKS = {
         "A picture, exactly as shown below",
         "{0} pictures, exactly as shown below",
         "The words beside each picture",
+    ),
+    "app/tools/chest/cardiothoracic.py": ("Heart width", "Thorax width"),
+    "app/workspace/drawing.py": (
+        *("Length", "Angle", "Box", "Point", "Point outside", "Difference"),
     ),
     "app/workspace/viewport.py": (
         *("Rotated 90° right", "Rotated 180°", "Rotated 90° left", "Flipped top-bottom"),
@@ -150,7 +171,7 @@ SHOWING = frozenset(
         *("QCheckBox", "QDockWidget", "QLabel", "QMenu", "QPushButton", "QToolButton", "_action"),
         *("_button", "_page", "_say", "_show_text", "add", "addAction", "addItem"),
         *("addMenu", "add_heading", "add_note", "add_row", "add_section", "add_text_button"),
-        *("confirm", "counted", "label", "make_action", "plain_tip", "push_button"),
+        *("confirm", "label", "make_action", "plain_tip", "push_button"),
         *("setAccessibleDescription", "setAccessibleName", "setHeaderLabels", "setIconText"),
         *("setPlaceholderText", "setPrefix", "setSpecialValueText", "setStatusTip", "setSuffix"),
         *("setText", "setTitle", "setToolTip", "setWindowTitle", "set_plain", "set_progress"),

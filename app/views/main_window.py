@@ -65,7 +65,7 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.preset_dialog import PresetDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import LanguageSetting, tr, tr_n
+from app.views.translation import LanguageSetting, tr, tr_n, tr_report
 from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
@@ -186,7 +186,7 @@ class MainWindow(QMainWindow):
 
     def _tell_broken(self, problem: str) -> None:
         title = tr("A file of your settings could not be used")
-        self.notices.show_notice("warning", title, problem)
+        self.notices.show_notice("warning", title, tr_report(problem))
 
     def _tell_set_aside(self) -> None:
         """Tell which of the user's files could not be used."""
@@ -196,7 +196,7 @@ class MainWindow(QMainWindow):
             self.workspace.window_presets.problem,
             self.display_settings.problem,
         )
-        if text := " ".join(filter(None, problems)):
+        if text := " ".join(tr_report(problem) for problem in problems if problem):
             self._tell_broken(text)
 
     # Parts

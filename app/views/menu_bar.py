@@ -526,7 +526,10 @@ class LanguageMenu(QMenu):
 
 
 class PresetMenu(QMenu):
-    """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's."""
+    """The menu of intensity windows: the image's own (VOI), an automatic one, the modality's.
+
+    A window that is none of them, such as one set by hand, stands last with where it comes from.
+    """
 
     def __init__(self, window: MainWindow, edit: QAction) -> None:
         super().__init__(tr("Window presets"), window)
@@ -552,6 +555,13 @@ class PresetMenu(QMenu):
             )
         if self.isEmpty():
             self.addAction(tr("Window presets do not apply to this image")).setEnabled(False)
+        elif shown is not None and not found:
+            source = wording.sentence(wording.window_source(shown, ())) or wording.VOI_LUT
+            text = f"{source}\t{_window_values(shown)}".replace("&", "&&")
+            action = self.addAction(text)
+            action.setCheckable(True)
+            action.setChecked(True)
+            action.setEnabled(False)
         self.addSeparator()
         self.addAction(self._edit)
 

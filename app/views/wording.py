@@ -195,6 +195,13 @@ def value_text(finding: Finding) -> str:
     return f"≈ {text}" if finding.approximate else text
 
 
+def label_text(finding: Finding) -> str:
+    """Return a finding's label; only labels that are not from a file are translated."""
+    label = one_line(finding.label)
+    made_here = finding.provenance.tool_version or drawing.by_hand(finding)
+    return tr(label) if made_here else label
+
+
 def chip_text(finding: Finding) -> str:
     """Return the text beside a finding on the canvas: its label and its measurement.
 
@@ -205,7 +212,7 @@ def chip_text(finding: Finding) -> str:
         return value_text(finding)
     if drawing.by_hand(finding) and isinstance(finding.geometry, Box):
         return finding.description.partition(";")[0]
-    return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
+    return " ".join(part for part in (label_text(finding), value_text(finding)) if part)
 
 
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
@@ -247,11 +254,6 @@ CONTENT_NAMES = {
     Content.WAVEFORM: ContentName("activity", translatable("waveform")),
     Content.OTHER: ContentName("file-question-mark", translatable("not displayable")),
 }
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun, e.g. "2,000 images"; the plural is `many` or `one` + "s"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def amount(series: Series) -> str:

@@ -99,7 +99,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.main_window import MainWindow
     from app.views.models.models_window import close_models, show_models
     from app.views.startup_actions import StartupActions, StartupRequest
-    from app.views.translation import LanguageSetting
+    from app.views.translation import LanguageSetting, tr_report
     from app.views.wording import PackTexts
 
     specs = [tool.spec for tool in program.registry.all()]
@@ -146,7 +146,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     notices = program.notices()
     if notices:
         window.notices.show_notice(
-            "warning", "Some settings were not as expected", " ".join(notices)
+            "warning",
+            tr_report("Some settings were not as expected"),
+            " ".join(map(tr_report, notices)),
         )
     paths = (*(demo_paths() if request.demo else ()), *request.paths)
     actions = StartupActions(
@@ -176,7 +178,10 @@ def _follow_theme(program: Program, window: MainWindow) -> None:
 
 
 def _tell_unsaved(window: MainWindow) -> None:
-    window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
+    from app.views.translation import tr_report
+
+    title = tr_report("The settings could not be saved")
+    window.notices.show_notice("warning", title, tr_report(_UNSAVED))
 
 
 class _ActiveModel:

@@ -35,6 +35,11 @@
             <source> tokens</source>
             <translation> Tokens</translation>
         </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>"{0}" had an unusable value ({1}): the default is used.</source>
+            <translation>„{0}“ hatte einen unbrauchbaren Wert ({1}): Der Standardwert wird verwendet.</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/attributes.py" />
             <source>%n attributes</source>
@@ -920,6 +925,11 @@
             <translation>Angiographie</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Angle</source>
+            <translation>Winkel</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -993,6 +1003,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Anything else that acts on this computer.</source>
             <translation>Alles andere, was auf diesen Computer wirkt.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Aorta</source>
+            <translation>Aorta</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -1264,6 +1279,11 @@
             <translation>Antwort des Assistenten</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Atelectasis</source>
+            <translation>Atelektase</translation>
+        </message>
+        <message>
             <location filename="../../app/views/window_docks.py" />
             <source>Attributes</source>
             <translation>Attribute</translation>
@@ -1351,6 +1371,11 @@
             <translation>geb. {born}</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Box</source>
+            <translation>Rechteck</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Brain</source>
             <translation>Gehirn</translation>
@@ -1436,6 +1461,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Cardiomegaly</source>
+            <translation>Kardiomegalie</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Cardiothoracic ratio</source>
             <translation>Herz-Thorax-Quotient</translation>
@@ -1443,17 +1473,17 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Centre</source>
-            <translation>Mitte</translation>
+            <translation>Zentrum</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Centre of the window</source>
-            <translation>Mitte des Fensters</translation>
+            <translation>Zentrum des Fensters</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>centre: the image's own</source>
-            <translation>Mitte: die des Bildes</translation>
+            <translation>Zentrum: das des Bildes</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -1836,6 +1866,11 @@
             <translation>Einwilligung zurückgezogen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Consolidation</source>
+            <translation>Konsolidierung</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>content below level {0} is not shown</source>
             <translation>Inhalt unterhalb der Ebene {0} wird nicht gezeigt</translation>
@@ -2139,6 +2174,11 @@
             <translation>startete nicht innerhalb von {0} s</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Difference</source>
+            <translation>Differenz</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
@@ -2311,6 +2351,11 @@
             <translation>Frühere Gespräche</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Edema</source>
+            <translation>Ödem</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit a mask with the brush</source>
             <translation>Maske mit dem Pinsel bearbeiten</translation>
@@ -2326,9 +2371,24 @@
             <translation>Vorgaben bearbeiten…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Effusion</source>
+            <translation>Erguss</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Emphysema</source>
+            <translation>Emphysem</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>ended unexpectedly (code {0})</source>
             <translation>endete unerwartet (Code {0})</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Enlarged Cardiomediastinum</source>
+            <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -2338,7 +2398,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Enter both centre and width as numbers, such as 40 and 400, or neither.</source>
-            <translation>Mitte und Breite beide als Zahlen eingeben, etwa 40 und 400, oder keine von beiden.</translation>
+            <translation>Geben Sie Zentrum und Breite beide als Zahlen ein, etwa 40 und 400, oder keines von beiden.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -2473,6 +2533,11 @@
             <translation>Exportieren…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Facies Diaphragmatica</source>
+            <translation>Facies diaphragmatica</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <location filename="../../app/views/models/model_wording.py" />
             <source>Failed</source>
@@ -2493,6 +2558,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Faster cine</source>
             <translation>Cine schneller</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Fibrosis</source>
+            <translation>Fibrose</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -2613,7 +2683,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>fit; actual pixels (1:1); window presets</source>
-            <translation>einpassen; Originalpixel (1:1); Fenstervoreinstellungen</translation>
+            <translation>einpassen; Originalpixel (1:1); Fenstervorgaben</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2628,7 +2698,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Flip a mammogram to face the middle</source>
-            <translation>Eine Mammografie zur Mitte hin spiegeln</translation>
+            <translation>Mammographie zur Mitte hin spiegeln</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -2704,6 +2774,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>Forget key</source>
             <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Fracture</source>
+            <translation>Fraktur</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/splitting.py" />
@@ -2843,6 +2918,16 @@
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Heart</source>
+            <translation>Herz</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Heart width</source>
+            <translation>Herzbreite</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Heatmap: {label}</source>
             <translation>Heatmap: {label}</translation>
@@ -2861,6 +2946,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Hernia</source>
+            <translation>Hernie</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -3092,6 +3182,11 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>inferred from</source>
             <translation>abgeleitet aus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Infiltration</source>
+            <translation>Infiltrat</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -4187,6 +4282,11 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>JSON in the text</source>
             <translation>JSON im Text</translation>
@@ -4320,7 +4420,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
-            <translation>Anordnungen: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+            <translation>Layouts: 1, 2, 3, 2x2, 1+2, 1+3</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4330,7 +4430,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>leave a tool, or stop the assistant</source>
-            <translation>ein Werkzeug weglegen oder den Assistenten anhalten</translation>
+            <translation>ein Werkzeug weglegen oder den Assistenten stoppen</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -4346,6 +4446,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Left</source>
             <translation>Links</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Clavicle</source>
+            <translation>Linke Klavikula</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4378,9 +4483,29 @@
             <translation>Linkes Ziehen: zoomen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Hilus Pulmonis</source>
+            <translation>Linker Hilus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Lung</source>
+            <translation>Linke Lunge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>left out</source>
             <translation>ausgelassen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Left Scapula</source>
+            <translation>Linke Skapula</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Length</source>
+            <translation>Länge</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -4613,6 +4738,16 @@
             <translation>Lunge</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Lung Lesion</source>
+            <translation>Lungenläsion</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Lung Opacity</source>
+            <translation>Verschattung der Lunge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
@@ -4684,9 +4819,19 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Mass</source>
+            <translation>Raumforderung</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
@@ -4770,6 +4915,7 @@
             <translation>Prozessor oder Vokabular von MedGemma kann nicht geladen werden</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
             <location filename="../../resources/tables/dicom.toml" />
             <source>Mediastinum</source>
             <translation>Mediastinum</translation>
@@ -5131,6 +5277,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>no {0} name is set for the endpoint</source>
             <translation>für den Endpunkt ist kein Name ({0}) gesetzt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Nodule</source>
+            <translation>Rundherd</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -5592,7 +5743,7 @@
         <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Open an image, then ask</source>
-            <translation>Öffnen Sie ein Bild und fragen Sie dann</translation>
+            <translation>Bild öffnen, dann fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -6000,9 +6151,34 @@
             <translation>Bitte versuchen Sie es erneut oder melden Sie es; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pleural_Thickening</source>
+            <translation>Pleuraverdickung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Plot {number} / {count}</source>
             <translation>Kurve {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pneumonia</source>
+            <translation>Pneumonie</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Pneumothorax</source>
+            <translation>Pneumothorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Point</source>
+            <translation>Punkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Point outside</source>
+            <translation>Punkt außerhalb</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -6057,12 +6233,12 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Presets: name, centre and width</source>
-            <translation>Vorgaben: Name, Mitte und Breite</translation>
+            <translation>Vorgaben: Name, Zentrum und Breite</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>press the button that has the focus</source>
-            <translation>den Knopf mit dem Fokus drücken</translation>
+            <translation>die Schaltfläche mit dem Fokus drücken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6544,9 +6720,29 @@
             <translation>Rechts</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Clavicle</source>
+            <translation>Rechte Klavikula</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Right drag, click</source>
             <translation>Rechts ziehen, klicken</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Hilus Pulmonis</source>
+            <translation>Rechter Hilus</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Lung</source>
+            <translation>Rechte Lunge</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Right Scapula</source>
+            <translation>Rechte Skapula</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6788,7 +6984,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>search in a report</source>
-            <translation>in einem Befund suchen</translation>
+            <translation>in einem Bericht suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6803,12 +6999,12 @@
         <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search patient, study or series</source>
-            <translation>Patient, Studie oder Serie suchen</translation>
+            <translation>Patient, Studie, Serie</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>Search tag, name or value</source>
-            <translation>Tag, Name oder Wert suchen</translation>
+            <translation>Tag, Name oder Wert</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -7281,6 +7477,16 @@
             <translation>ein Teil des Gesprächs konnte nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>Some rules for tools cannot be read: every tool asks.</source>
+            <translation>Einige Regeln für Werkzeuge sind nicht lesbar: Jedes Werkzeug fragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>Some settings were not as expected</source>
+            <translation>Einige Einstellungen waren nicht wie erwartet</translation>
+        </message>
+        <message>
             <location filename="../../app/errors.py" />
             <source>Something unexpected went wrong ({0})</source>
             <translation>Etwas Unerwartetes ist schiefgegangen ({0})</translation>
@@ -7319,6 +7525,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>specimen</source>
             <translation>Präparat</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Spine</source>
+            <translation>Wirbelsäule</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -7471,7 +7682,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Assistent</translation>
+            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -8063,7 +8274,7 @@
         <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>The keys could not be saved: they hold until Sightline is closed. Ask for the right to write into the settings folder.</source>
-            <translation>Die Tasten konnten nicht gespeichert werden: sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Recht, in den Ordner der Einstellungen zu schreiben.</translation>
+            <translation>Die Tasten konnten nicht gespeichert werden: Sie gelten, bis Sightline geschlossen wird. Bitten Sie um das Schreibrecht für den Einstellungsordner.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8079,6 +8290,11 @@
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>the layout cannot be kept: {error}</source>
             <translation>das Layout kann nicht behalten werden: {error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The layout of the window</source>
+            <translation>das Layout des Fensters</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -8104,6 +8320,11 @@
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The limit of tool calls for one question was reached.</source>
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The list of recent openings</source>
+            <translation>die Liste der zuletzt geöffneten</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -8291,6 +8512,16 @@
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>The rule for "{0}" is unusable: it counts as "ask".</source>
+            <translation>Die Regel für „{0}“ ist unbrauchbar: Sie gilt als „fragen“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The rules for {0} are unusable: no tool may {1}.</source>
+            <translation>Die Regeln für {0} sind unbrauchbar: Kein Werkzeug darf {1}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>The run was stopped by a limit ({stopped_by}).</source>
             <translation>Der Lauf wurde durch eine Grenze gestoppt ({stopped_by}).</translation>
@@ -8308,7 +8539,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
-            <translation>Die Serie der Ansicht {number}</translation>
+            <translation>Die Serie des Viewports {number}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -8321,9 +8552,19 @@
             <translation>die Antwort des Servers ist zu lang</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>The settings</source>
+            <translation>die Einstellungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>The settings could not be saved</source>
             <translation>Die Einstellungen konnten nicht gespeichert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>The settings of the display</source>
+            <translation>die Einstellungen der Anzeige</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -8624,7 +8865,12 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>They cannot be saved ({reason}): they hold until Sightline is closed.</source>
-            <translation>Sie können nicht gespeichert werden ({reason}): sie gelten, bis Sightline geschlossen wird.</translation>
+            <translation>Sie können nicht gespeichert werden ({reason}): Sie gelten, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/window_builder.py" />
+            <source>They hold until Sightline is closed. Make room on the disk, or ask this computer's administrator for the right to write into the settings folder.</source>
+            <translation>Sie gelten, bis Sightline geschlossen wird. Schaffen Sie Platz auf dem Datenträger, oder bitten Sie den Administrator dieses Computers um das Schreibrecht für den Einstellungsordner.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -8887,6 +9133,11 @@
             <translation>diese Gewichtedatei ist nicht lesbar: Sie ist beschädigt oder keine Gewichtedatei</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/cardiothoracic.py" />
+            <source>Thorax width</source>
+            <translation>Thoraxbreite</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Three side by side</source>
             <translation>Drei nebeneinander</translation>
@@ -9131,7 +9382,7 @@
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
-            <translation>Passendes Fenster verwenden</translation>
+            <translation>Fenster anpassen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9213,7 +9464,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Viewport</source>
-            <translation>Ansicht</translation>
+            <translation>Viewport</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
@@ -9270,6 +9521,16 @@
             <location filename="../../app/views/wording.py" />
             <source>waveform</source>
             <translation>Wellenform</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/chest.toml" />
+            <source>Weasand</source>
+            <translation>Ösophagus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/threads.py" />
+            <source>Web page (*.html)</source>
+            <translation>Webseite (*.html)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -9340,7 +9601,7 @@
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>What the viewports show</source>
-            <translation>Was die Ansichten zeigen</translation>
+            <translation>Was die Viewports zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9472,12 +9733,12 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window presets</source>
-            <translation>Fenstervoreinstellungen</translation>
+            <translation>Fenstervorgaben</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window presets do not apply to this image</source>
-            <translation>Fenstervoreinstellungen gelten nicht für dieses Bild</translation>
+            <translation>Fenstervorgaben gelten nicht für dieses Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9562,6 +9823,16 @@
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>Your hanging protocols</source>
+            <translation>Ihre Hängeprotokolle</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>Your keyboard shortcuts</source>
+            <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Your own</source>
             <translation>Ihr eigenes</translation>
@@ -9597,6 +9868,11 @@
             <translation>Ihre Regel</translation>
         </message>
         <message>
+            <location filename="../../app/settings.py" />
+            <source>Your window presets</source>
+            <translation>Ihre Fenstervorgaben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom</source>
             <translation>Zoom</translation>
@@ -9629,7 +9905,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>zoom, from any panel too</source>
-            <translation>zoomen, auch von jeder Leiste aus</translation>
+            <translation>zoomen, auch aus jedem Bereich</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -9661,6 +9937,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} comes with Sightline and cannot be removed</source>
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
+            <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>{0} could not be read: the defaults are used. The old file is kept as {1}.</source>
+            <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -9974,7 +10260,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>{own}{why}. {key} shows the study as before.</source>
-            <translation>{own}{why}. {key} zeigt die Studie wie vorher.</translation>
+            <translation>{own}{why}. {key} zeigt die Studie wie zuvor.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />

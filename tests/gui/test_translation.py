@@ -51,6 +51,7 @@ from app.views.widgets import ElidedLabel
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
+from tests.gui.chat_support import opened
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
 from tests.unit.imaging.test_stacks import told
 
@@ -66,6 +67,9 @@ def german(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("SIGHTLINE_LANGUAGE", "en")
     use_language("en")
 
+
+NARROW = 300
+"""The least width of the chat, in px."""
 
 KINDS = (
     {"Modality": "CT", "BurnedInAnnotation": "YES"},
@@ -281,6 +285,16 @@ def test_nothing_in_the_toolbar_and_the_dialogs_is_cut_off(
         inside = shown.widget()
         assert inside.minimumSizeHint().width() <= shown.viewport().width(), page
     dialog.reject()
+
+
+def test_the_chat_fits_a_narrow_dock_in_german(german: None, tmp_path: Path):
+    for chat in opened(tmp_path):
+        chat.dock.resize(NARROW, 700)
+        inside = chat.dock.conversation.widget()
+        assert inside.minimumSizeHint().width() <= chat.dock.conversation.viewport().width()
+        chat.workspace.add(found(study(instance())))
+        assert inside.minimumSizeHint().width() <= chat.dock.conversation.viewport().width()
+        assert not cut_off(chat.dock)
 
 
 def no_model(_choice: object) -> NoReturn:

@@ -461,6 +461,7 @@ def test_a_linked_window_is_that_of_the_other(desk: Desk):
     desk.arrange("1x2")
     desk.link("window")
     desk.window.canvas.set_window(Window(40, 400))
+    activate(desk.window, desk.wait_until)
     desk.key(Qt.Key.Key_I)
     desk.settle()
     second = desk.frames[1].canvas
@@ -867,14 +868,23 @@ def test_a_drag_zoom_or_inversion_in_one_viewport_paints_nothing_of_another(desk
     assert paints.numbers == {1}
 
 
-@pytest.mark.parametrize(("name", "count"), [("2x2", 4), ("4x4", 16)])
-def test_a_new_layout_never_stalls_the_window(
-    desk: Desk, heartbeat: Heartbeat, name: str, count: int
+def test_new_viewports_are_made_one_in_each_turn_of_the_event_loop(
+    desk: Desk, heartbeat: Heartbeat
 ):
+    turns = QTimer(interval=0)
+    turn, made = [0], list[int]()
+    turns.timeout.connect(lambda: turn.append(turn[-1] + 1))
+    turns.start()
+    desk.window.viewports.frame_made.connect(lambda _frame: made.append(turn[-1]))
     heartbeat.computed_ms = 0.0
-    QTimer.singleShot(0, partial(desk.window.viewports.show_layout, name))
-    desk.wait_until(lambda: len(desk.frames) == count and not desk.window.busy)
-    assert heartbeat.computed_ms < 50
+    QTimer.singleShot(0, partial(desk.window.viewports.show_layout, "4x4"))
+    desk.wait_until(lambda: len(desk.frames) == 16 and not desk.window.busy)
+    turns.stop()
+    assert len(made) == 15
+    assert len(set(made)) == 15
+    # 28 ms of the processor with nothing else to do, more where other work takes its cache; all
+    # at once took 216.
+    assert heartbeat.computed_ms < 120
 
 
 def test_viewports_that_are_made_one_after_the_other_show_and_follow_like_the_others(desk: Desk):

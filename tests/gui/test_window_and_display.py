@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, fr
 pytestmark = pytest.mark.gui
 
 KEY = Qt.Key
+ATTEMPTS = 8
 
 
 @pytest.fixture
@@ -179,6 +180,9 @@ def test_linked_viewports_follow_a_region(
     QTest.mouseRelease(canvas.viewport(), LEFT, pos=end)
     wait_until(lambda: not window.busy)
     assert canvas.shown_window == second.canvas.shown_window != Window(500, 1000)
+    window.actions_.presets.aboutToShow.emit()
+    (checked,) = [one for one in window.actions_.presets.actions() if one.isChecked()]
+    assert checked.text().startswith("From a region\tW ")
     assert not window.actions_.region.isChecked()
 
 
@@ -187,7 +191,7 @@ def test_linked_viewports_follow_a_region(
 
 def test_the_corner_says_where_the_window_comes_from(scene: Scene):
     scene.show(voi=Voi((Window(500, 1000), Window(40, 400, explanation="BRAIN"))))
-    assert "W 1000  (file)" in bottom_left(scene)
+    assert "W 1000  C 500  (file)" in bottom_left(scene)
     for key, text in (
         (KEY.Key_2, "(file: BRAIN)"),
         (KEY.Key_3, "(automatic)"),
@@ -235,6 +239,7 @@ def test_a_useless_window_of_a_file_is_named_and_replaced_by_one_click(
     assert grey_limits(shown) == pytest.approx((low, high), abs=5)
     assert "(fitted to the image)" in canvas.overlay.corners.bottom_left[-1]
     assert not hint.isVisible()
+    activate(window, wait_until)
     QTest.keyClick(canvas, KEY.Key_R)
     wait_until(lambda: not window.busy)
     assert canvas.shown_window == voi.windows[0]
@@ -329,8 +334,10 @@ def panel_of(window: MainWindow, wait_until: WaitUntil) -> HistogramPanel:
     return panel
 
 
-def drag_in(panel: HistogramPanel, start: float, end: float) -> None:
-    """Drag in the plot from one value to another."""
+def drag_in(
+    panel: HistogramPanel, start: float, end: float, after: Callable[[], object] = lambda: None
+) -> None:
+    """Drag in the plot from one value to another; call `after` after each event."""
     view, box = panel.plot.viewport(), panel.plot.getViewBox()
     middle = box.viewRange()[1]
 
@@ -342,7 +349,9 @@ def drag_in(panel: HistogramPanel, start: float, end: float) -> None:
     move(view, first, Qt.MouseButton.NoButton)
     QTest.mousePress(view, LEFT, pos=first)
     for step in range(1, 9):
+        after()
         move(view, first + (last - first) * step / 8, LEFT)
+    after()
     QTest.mouseRelease(view, LEFT, pos=last)
 
 
@@ -408,13 +417,15 @@ def test_a_large_frame_is_counted_and_dragged_without_a_stall(
     show(window, decoder, wait_until, stored=stored)
     panel = panel_of(window, wait_until)
     stalls: list[float] = []
-    for uid in ("1.2", "1.3", "1.4"):  # other programs on the machine can only lengthen a stall
+    # Other programs on the machine can only lengthen a stall: once without one is proof.
+    while len(stalls) < ATTEMPTS and min(stalls, default=math.inf) >= 50:
+        uid = f"1.{len(stalls) + 2}"
         decoder.frames[(uid, 0)] = frame(uid, stored=stored)
         before = panel.histogram
         gui_heartbeat.restart()
         window.workspace.viewport.show(instance(uid))
         wait_until(lambda before=before: panel.histogram is not before and not window.busy)
-        drag_in(panel, panel.high_field.value(), 800)
+        drag_in(panel, panel.high_field.value(), 800, gui_heartbeat.look)
         wait_until(lambda: not window.busy)
         stalls.append(gui_heartbeat.longest_ms)
     assert min(stalls) < 50

@@ -386,7 +386,7 @@ class FindingRow:
     @property
     def title(self) -> str:
         """The finding's label."""
-        return wording.one_line(self.finding.label)
+        return wording.label_text(self.finding)
 
     @property
     def value(self) -> str:
@@ -405,7 +405,8 @@ class FindingRow:
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         described = wording.one_line(finding.description)
-        parts = [described.removeprefix(f"{self.title}:").removeprefix(f"{self.title};").strip()]
+        label = wording.one_line(finding.label)
+        parts = [described.removeprefix(f"{label}:").removeprefix(f"{label};").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
         if not self.here:
@@ -516,7 +517,7 @@ class FindingsModel(QAbstractListModel):
                 ids = tuple(row.finding.id for row in labels)
                 self.known.update(ids)
                 seen = any(row.annotation.visible for row in labels)
-                rows += [MakerRow(entry.title, ids, seen, _FROM_FILE), *labels]
+                rows += [MakerRow(entry.title, ids, seen, tr(_FROM_FILE)), *labels]
         return rows
 
     def _is_listed(self, uid: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -37,14 +36,7 @@ PICTURE_MS = 30
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # share of the view above which the list of tools is left out
 _AROUND = (-HALO - 1, -HALO - 1, HALO + 2, HALO + 2)
-_NEAR, _FAR = 0.7, 0.3  # how dark the edge is, one and two px from the text
-_RING = (
-    *((x, y, _FAR) for x, y in ((-2, 0), (2, 0), (0, -2), (0, 2))),
-    *((x, y, _FAR) for x in (-2, 2) for y in (-1, 1)),
-    *((x, y, _FAR) for x in (-1, 1) for y in (-2, 2)),
-    *((x, y, _NEAR) for x in (-1, 0, 1) for y in (-1, 0, 1)),
-)
-"""Where a text is drawn dark below itself (px), and how dark."""
+_NEAR, _FAR = 0.75, 0.35  # how dark the edge is, one and two px from the text
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -66,6 +58,7 @@ class Block:
     rect: QRectF
     lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
     right: bool
+    places: tuple[QPointF, ...]  # of the lines' pictures, which reach `HALO` around them (px)
     sign: QRectF | None = None
 
 
@@ -83,6 +76,7 @@ def corner_blocks(
     """
     ink, warn = DARK.overlay_text, DARK.warning
     blocks: list[Block] = []
+    edges = area.left(), area.top(), area.right(), area.bottom()
     folded = corners.folded()
     warnings = corners.series_warning if unfolded else folded
     made_by, foot = corners.warning, ((corners.bottom_right, ink), (corners.scale, warn))
@@ -94,11 +88,11 @@ def corner_blocks(
     ):
         if not any(texts for texts, _tint in parts):
             continue
-        block = _block(parts, area, size, right=right, bottom=bottom)
+        block = _block(parts, edges, size, right=right, bottom=bottom)
         too_high = block.rect.height() > area.height() * MOST_HEIGHT
         if bottom and right and made_by and too_high:
             brief = (((tr(wording.NOT_FOR_DIAGNOSIS),), warn), ((tr(TOOLS_IN_LIST),), ink))
-            block = _block((*brief, *foot), area, size, right=right, bottom=bottom)
+            block = _block((*brief, *foot), edges, size, right=right, bottom=bottom)
         if right and not bottom and folded != corners.series_warning:
             rect = QRectF(block.rect)
             if not unfolded:  # the last line
@@ -108,21 +102,30 @@ def corner_blocks(
     return blocks
 
 
-def _block(parts: Parts, area: QRectF, size: float, *, right: bool, bottom: bool) -> Block:
+@lru_cache(maxsize=64)  # most corners stay the same while a window is dragged
+def _block(
+    parts: Parts, area: tuple[float, ...], size: float, *, right: bool, bottom: bool
+) -> Block:
+    """Return the block of a corner of `area` (left, top, right, bottom in px)."""
     gap = MARGIN * size
     # Half the view, less its margin and room for a side letter.
-    limit = area.width() / 2 - (MARGIN + LETTER_ROOM) * size
-    lines, width, height = _lay_out(parts, size, limit)
-    x = area.right() - gap - width if right else area.left() + gap
-    y = area.bottom() - gap - height if bottom else area.top() + gap
-    return Block(QRectF(x, y, width, height), lines, right)
+    limit = (area[2] - area[0]) / 2 - (MARGIN + LETTER_ROOM) * size
+    lines, widths, spacing = _lay_out(parts, size, limit)
+    width, height = max(widths), spacing * len(lines)
+    x = area[2] - gap - width if right else area[0] + gap
+    y = area[3] - gap - height if bottom else area[1] + gap
+    halo = HALO * size
+    places = tuple(
+        QPointF(round(x + (width - one if right else 0) - halo), round(y + n * spacing - halo))
+        for n, one in enumerate(widths)
+    )
+    return Block(QRectF(x, y, width, height), lines, right, places)
 
 
-@lru_cache(maxsize=64)  # most corners stay the same while a window is dragged
 def _lay_out(
     parts: Parts, size: float, limit: float
-) -> tuple[tuple[tuple[str, str], ...], float, float]:
-    """Return the lines of a corner, each with its colour, and their width and height (px)."""
+) -> tuple[tuple[tuple[str, str], ...], tuple[float, ...], float]:
+    """Return the lines of a corner, each with its colour, their widths and one's height (px)."""
     metrics = QFontMetricsF(corner_font(size))
     lines = tuple(
         (fitted, tint)
@@ -130,8 +133,8 @@ def _lay_out(
         for text in texts
         for fitted in _fitted(text, metrics, limit)
     )
-    width = max(metrics.horizontalAdvance(text) for text, _ in lines)
-    return lines, width, metrics.lineSpacing() * len(lines)
+    widths = tuple(metrics.horizontalAdvance(text) for text, _ in lines)
+    return lines, widths, metrics.lineSpacing()
 
 
 def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
@@ -170,54 +173,50 @@ def _haloed(text: str, tint: str, font: QFont, scale: float, size: float) -> QIm
     """
     metrics = QFontMetricsF(font)
     room = HALO * size
-    extent = QSizeF(metrics.horizontalAdvance(text), metrics.lineSpacing())
-    extent += QSizeF(2 * room, 2 * room)
+    width = metrics.horizontalAdvance(text) + 2 * room
+    extent = (QSizeF(width, metrics.lineSpacing() + 2 * room) * scale).toSize()
 
-    def drawn(color: str) -> QImage:
-        image = QImage((extent * scale).toSize(), QImage.Format.Format_ARGB32_Premultiplied)
+    def blank() -> tuple[QImage, QPainter]:
+        image = QImage(extent, QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
         image.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(image)
-        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-        painter.setFont(font)
-        painter.setPen(QColor(color))
-        painter.drawText(QPointF(room, room + metrics.ascent()), text)
-        painter.end()
-        return image
+        return image, QPainter(image)
 
-    # The text is shaped twice only; its dark copies are blitted.
-    dark, light = drawn(DARK.overlay_shade), drawn(tint)
-    picture = QImage(light.size(), light.format())
-    picture.setDevicePixelRatio(scale)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    for x, y, strength in _RING:
+    dark, painter = blank()
+    painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+    painter.setFont(font)
+    painter.setPen(QColor(DARK.overlay_shade))
+    painter.drawText(QPointF(room, room + metrics.ascent()), text)
+    painter.end()
+    # Shaping text is slow, pictures are quick: it is drawn once, then copied and coloured.
+    wide, painter = blank()
+    for x in (-size, 0.0, size):
+        painter.drawImage(QPointF(x, 0), dark)
+    painter.end()
+    picture, painter = blank()
+    for edge, x, y, strength in (
+        *((wide, 0, y, _FAR) for y in (-2, 2)),
+        *((dark, x, 0, _FAR) for x in (-2, 2)),
+        *((wide, 0, y, _NEAR) for y in (-1, 0, 1)),
+    ):
         painter.setOpacity(strength)
-        painter.drawImage(QPointF(x * size, y * size), dark)
-    painter.setOpacity(1.0)
-    painter.drawImage(QPointF(0, 0), light)
+        painter.drawImage(QPointF(x * size, y * size), edge)
+    painter.end()
+    painter = QPainter(dark)
+    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
+    painter.fillRect(dark.rect(), QColor(tint))
+    painter.end()
+    painter = QPainter(picture)
+    painter.drawImage(QPointF(0, 0), dark)
     painter.end()
     return picture
 
 
 def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
     """Draw corner text that `corner_blocks` has laid out with the same `size`."""
-    font = corner_font(size)
     for block in blocks:
-        for text, tint, at in _places(block, QFontMetricsF(font)):
-            room = QPointF(HALO * size, HALO * size)
-            painter.drawImage(at - room, _haloed(text, tint, font, 1.0, size))
-
-
-def _places(block: Block, metrics: QFontMetricsF) -> Iterator[tuple[str, str, QPointF]]:
-    """Yield each line of a block: its text, colour, and upper left corner (px)."""
-    y = block.rect.top()
-    for text, tint in block.lines:
-        x = block.rect.left()
-        if block.right:
-            x = block.rect.right() - metrics.horizontalAdvance(text)
-        yield text, tint, QPointF(round(x), round(y))
-        y += metrics.lineSpacing()
+        for (text, tint), at in zip(block.lines, block.places, strict=True):
+            painter.drawImage(at, _haloed(text, tint, corner_font(size), 1.0, size))
 
 
 def _side_places(sides: Sides, area: QRectF, size: float) -> Iterator[tuple[str, QPointF]]:
@@ -264,23 +263,6 @@ def _line_picture(text: str, tint: str, scale: float, *, side: bool = False) -> 
     """
     font = _side_font(1.0) if side else corner_font()
     return QPixmap.fromImage(_haloed(text, tint, font, scale, 1.0))
-
-
-@lru_cache(maxsize=48)
-def _block_picture(
-    lines: tuple[tuple[str, str], ...], right: bool, size: tuple[float, float], scale: float
-) -> QPixmap:
-    """Return the lines of a block of a size (px) with their edges, which reach `HALO` around it."""
-    whole = QSizeF(math.ceil(size[0]) + 2 * HALO + 1, math.ceil(size[1]) + 2 * HALO + 1)
-    picture = QPixmap((whole * scale).toSize())
-    picture.setDevicePixelRatio(scale)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    block = Block(QRectF(0, 0, *size), lines, right)
-    for text, tint, at in _places(block, QFontMetricsF(corner_font())):
-        painter.drawPixmap(at, _line_picture(text, tint, scale))
-    painter.end()
-    return picture
 
 
 @cache
@@ -416,6 +398,8 @@ class Overlay(QWidget):
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Set the label chips, and place them clear of each other and of other text if possible."""
+        if not chips and not self._placed:
+            return
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
         taken.append(heatmap_legend.rect_of(self.legend, area, taken=taken))
@@ -432,17 +416,14 @@ class Overlay(QWidget):
         """Draw the texts in a region from pictures: most stay, or are the same in all viewports."""
         # A picture of the window may be finer than the screen.
         scale = max(painter.deviceTransform().m11(), 1.0)
-        pictures = [
-            (at, _line_picture(text, DARK.overlay_text, scale, side=True))
-            for text, at in _side_places(self.sides, self._area(), 1.0)
-        ]
+        room = QPointF(HALO, HALO)
+        for text, at in _side_places(self.sides, self._area(), 1.0):
+            letter = _line_picture(text, DARK.overlay_text, scale, side=True)
+            painter.drawPixmap(at - room, letter)
         for block in blocks:
             if region.intersects(block.rect.adjusted(*_AROUND).toAlignedRect()):
-                size = block.rect.width(), block.rect.height()
-                picture = _block_picture(block.lines, block.right, size, scale)
-                pictures.append((block.rect.topLeft(), picture))
-        for at, picture in pictures:
-            painter.drawPixmap(round(at.x() - HALO), round(at.y() - HALO), picture)
+                for (text, tint), at in zip(block.lines, block.places, strict=True):
+                    painter.drawPixmap(at, _line_picture(text, tint, scale))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self._stale -= event.region()
@@ -455,6 +436,7 @@ class Overlay(QWidget):
         taken = [block.rect for block in blocks]
         place = heatmap_legend.rect_of(self.legend, self._area(), taken=taken)
         heatmap_legend.draw(painter, self.legend, place)
-        label_chips.draw(painter, self._placed)
+        if self._placed:
+            label_chips.draw(painter, self._placed)
         synthetic_band.draw(painter, self.synthetic, QRectF(self.rect()))
         painter.end()

@@ -49,7 +49,7 @@ class FindingChip(QPushButton):
 
     def describe(self, finding: Finding) -> None:
         """Show the current label and measurement of a finding."""
-        label = wording.one_line(finding.label) if self._brief else wording.chip_text(finding)
+        label = wording.label_text(finding) if self._brief else wording.chip_text(finding)
         self.setText(menu_text(one_line(label, _CHARS)) or tr("Finding"))
 
     def set_tint(self, tint: str) -> None:

@@ -32,9 +32,9 @@ CARDS = 60  # and cards of their calls: each costs time with every change of the
 SLICE_S = 0.008  # GUI time a turn of the event loop; a card takes a few ms
 
 _FILTERS: dict[str, Form] = {
-    "Markdown (*.md)": "md",
-    "Web page (*.html)": "html",
-    "JSON (*.json)": "json",
+    translatable("Markdown (*.md)"): "md",
+    translatable("Web page (*.html)"): "html",
+    translatable("JSON (*.json)"): "json",
 }
 _SUFFIXES: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _WARNING = translatable(
@@ -307,17 +307,18 @@ class ThreadExporter(QObject):
         self._warned = True
         dialog = QFileDialog(self._window, tr("Export the conversation"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(list(_FILTERS))
+        filters: dict[str, Form] = {tr(name): form for name, form in _FILTERS.items()}
+        dialog.setNameFilters(list(filters))
         # The question may name the patient, so the file's name does not repeat it.
         day = datetime.now(UTC).astimezone()
         dialog.selectFile(tr("Sightline conversation {day:%Y-%m-%d %H%M}").format(day=day))
         dialog.setDefaultSuffix("md")
-        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(_FILTERS[name]))
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(filters[name]))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def accepted() -> None:
             path = Path(dialog.selectedFiles()[0])
-            form = _SUFFIXES.get(path.suffix.lower(), _FILTERS[dialog.selectedNameFilter()])
+            form = _SUFFIXES.get(path.suffix.lower(), filters[dialog.selectedNameFilter()])
             self._save(thread, path, form)
 
         dialog.accepted.connect(accepted)
