@@ -244,7 +244,7 @@ class EmptyState(QWidget):
 
 
 def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBoxLayout:
-    """Stack widgets, an icon first, in the middle of a page, and return their layout.
+    """Stack widgets in the middle of a page, and return their layout.
 
     The text of labels is centred; `max_width` is in px.
     """
@@ -255,7 +255,8 @@ def center_page(page: QWidget, parts: Sequence[QWidget], max_width: int) -> QVBo
             part.setAlignment(Qt.AlignmentFlag.AlignCenter)
     margins = (SPACE.xl, 0, SPACE.xl, 0)
     stack = column(*parts, spacing=SPACE.m, margins=margins, parent=inner)
-    stack.setAlignment(parts[0], Qt.AlignmentFlag.AlignHCenter)
+    if isinstance(parts[0], IconLabel):  # a text would be as high as its widest form needs
+        stack.setAlignment(parts[0], Qt.AlignmentFlag.AlignHCenter)
     outer = QGridLayout(page)
     outer.addWidget(inner, 1, 1)
     for side in (0, 2):

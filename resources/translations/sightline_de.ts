@@ -2179,6 +2179,16 @@
             <translation>Differenz</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Discard</source>
+            <translation>Verwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>Discard the changes to “{title}”?</source>
+            <translation>Änderungen an „{title}“ verwerfen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
@@ -8851,6 +8861,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>these sections belong to a volume that is no longer open</source>
             <translation>diese Schnitte gehören zu einem Volumen, das nicht mehr geöffnet ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewports/protocol_dialog.py" />
+            <source>They are not saved.</source>
+            <translation>Sie sind nicht gespeichert.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
@@ -161,3 +161,10 @@ def test_the_key_that_is_held_for_the_magnifier_can_be_another(opened: Opened):
     assert window.canvas.magnifier.on
     QTest.keyRelease(window.canvas, Qt.Key.Key_G)
     assert not window.canvas.magnifier.on
+
+
+def test_no_key_of_a_command_is_the_canvas_s_too(opened: Opened):
+    window = opened()
+    keys = {action.shortcut() for action in window.actions_.shortcuts_.actions.values()}
+    both = {key.name for key in window.canvas._keys if QKeySequence(key) in keys}
+    assert both <= {"Key_BracketLeft", "Key_BracketRight"}, "it would work when it is taken away"

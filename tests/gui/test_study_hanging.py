@@ -244,6 +244,28 @@ def test_a_copy_of_a_shipped_protocol_is_edited_and_used(desk: Desk):
     assert (window.center, window.width) == (-600, 1500)
 
 
+def test_changes_are_not_lost_without_a_question(desk: Desk):
+    dialog = managed(desk)
+    press(dialog.copy)
+    for number in range(dialog.viewport.count()):  # only looking is no change
+        dialog.viewport.setCurrentIndex(number)
+        dialog.viewport.activated.emit(number)
+    dialog.list.setCurrentRow(3)
+    dialog.list.setCurrentRow(0)
+    assert dialog.findChildren(QMessageBox) == []
+    enter(dialog.words, "knee")
+    dialog.list.setCurrentRow(3)
+    (question,) = dialog.findChildren(QMessageBox)
+    assert dialog.list.currentRow() == 0
+    question.reject()
+    assert dialog.words.text() == "knee"
+    dialog.accept()
+    assert dialog.isVisible()
+    question = next(one for one in dialog.findChildren(QMessageBox) if one.isVisible())
+    press(next(one for one in question.buttons() if one.text() == "Discard"))
+    assert not dialog.isVisible()
+
+
 def test_a_protocol_that_is_switched_off_is_not_used_until_it_is_again(desk: Desk):
     dialog = managed(desk)
     (item,) = dialog.list.findItems("CT: current beside prior", Qt.MatchFlag.MatchExactly)

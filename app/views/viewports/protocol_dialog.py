@@ -33,6 +33,7 @@ from app.workspace.layout import LAYOUTS, Slot
 _OWN_SLOTS = translatable("as it is")  # the layout of a protocol whose viewports were split by hand
 _MODALITY = re.compile(r"[A-Z][A-Z0-9]{1,15}")
 _LIST_WIDTH = 230
+_STATES = {True: Qt.CheckState.Checked, False: Qt.CheckState.Unchecked}
 _SIDES = (("", translatable("Any")), ("R", translatable("Right")), ("L", translatable("Left")))
 
 
@@ -55,12 +56,14 @@ class ProtocolDialog(QDialog):
         self._slots: tuple[Slot, ...] = ()
         self._rules: list[dict[str, Any]] = []
         self._at = 0  # the viewport whose rule is in the fields
+        self._row = 0  # of the list, whose protocol is in the fields
+        self._before = ""  # what the fields said at first
         self.errors: dict[str, QLabel] = {}
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName(tr("Hanging protocols; those that are ticked are used"))
-        self.list.currentRowChanged.connect(lambda _row: self._show_chosen())
+        self.list.currentRowChanged.connect(self._leave_for)
         self.list.itemChanged.connect(self._ticked)
         self.about = label("", "muted", wrap=True)
         self.copy = push_button(tr("Duplicate to edit"), self._duplicate)
@@ -191,12 +194,42 @@ class ProtocolDialog(QDialog):
                 item.setToolTip(plain_tip(f"{one.title}\n{kind}: {one.name}.toml"))
                 item.setData(Qt.ItemDataRole.UserRole, one.name)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-                on = Qt.CheckState.Checked if one.enabled else Qt.CheckState.Unchecked
-                item.setCheckState(on)
+                item.setCheckState(_STATES[one.enabled])
                 self.list.addItem(item)
             names = [one.name for one in self._protocols.listed]
             self.list.setCurrentRow(names.index(name) if name in names else 0)
         self._show_chosen()
+
+    def _leave_for(self, row: int) -> None:
+        """Show the protocol in another row; ask first if changes would be lost."""
+        if row == self._row or not self._changed_fields():
+            self._show_chosen()
+            return
+        with QSignalBlocker(self.list):
+            self.list.setCurrentRow(self._row)
+        self._ask_discard(lambda: self._discard(row))
+
+    def _discard(self, row: int) -> None:
+        self._before = self._entered()
+        self.list.setCurrentRow(row)
+
+    def _ask_discard(self, then: Callable[[], object]) -> None:
+        text = tr("Discard the changes to “{title}”?").format(title=one_line(self.title.text()))
+        confirm(self, tr("Discard"), text, tr("They are not saved."), tr("Discard"), then)
+
+    def _unless_changed(self, then: Callable[[], object]) -> None:
+        """Call `then`; ask first if changes would be lost."""
+        if self._changed_fields():
+            self._ask_discard(then)
+        else:
+            then()
+
+    def done(self, result: int) -> None:
+        """Close; ask first if changes would be lost."""
+        self._unless_changed(lambda: super(ProtocolDialog, self).done(result))
+
+    def _changed_fields(self) -> bool:
+        return self._shown is not None and self._shown.own and self._entered() != self._before
 
     def _chosen(self) -> Protocol | None:
         at, listed = self.list.currentRow(), self._protocols.listed
@@ -206,8 +239,12 @@ class ProtocolDialog(QDialog):
         name = item.data(Qt.ItemDataRole.UserRole)
         found = next((one for one in self._protocols.listed if one.name == name), None)
         on = item.checkState() is Qt.CheckState.Checked
-        if found is not None and on is not found.enabled:
-            self._do(lambda: self._protocols.enable(found, on), name)
+        if found is None or on is found.enabled:
+            return
+        if self._changed_fields():
+            with QSignalBlocker(self.list):
+                item.setCheckState(_STATES[found.enabled])
+        self._unless_changed(lambda: self._do(lambda: self._protocols.enable(found, on), name))
 
     def _do(self, work: Callable[[], object], name: str) -> bool:
         """Change files, tell why it failed, and list the protocols anew."""
@@ -227,6 +264,9 @@ class ProtocolDialog(QDialog):
         shown = self._chosen()
         if shown is None:
             return
+        self._unless_changed(lambda: self._copy(shown))
+
+    def _copy(self, shown: Protocol) -> None:
         title = tr("{title} (my own)").format(title=shown.title)[:100]
         name = self._protocols.free_name(shown.title)
         self._do(lambda: self._protocols.save(name, _text(replace(shown, title=title))), name)
@@ -246,6 +286,7 @@ class ProtocolDialog(QDialog):
 
     def _show_chosen(self) -> None:
         shown = self._shown = self._chosen()
+        self._row = self.list.currentRow()
         self._form.setEnabled(shown is not None and shown.own)
         self.save.setEnabled(shown is not None and shown.own)
         self.copy.setEnabled(shown is not None)
@@ -270,6 +311,7 @@ class ProtocolDialog(QDialog):
         self._fill_layouts()
         self._at = 0
         self._fill_viewports()
+        self._before = self._entered()
 
     def _fill_layouts(self) -> None:
         name = next((name for name, known in LAYOUTS.items() if known == self._slots), "")
@@ -338,13 +380,18 @@ class ProtocolDialog(QDialog):
 
     def _keep_rule(self) -> bool:
         """Take the fields of the chosen viewport over; return False if they are not valid."""
-        wrong: dict[str, str] = {}
+        rule, wrong = self._entered_rule()
+        self._show_errors(wrong)
+        if not wrong:
+            self._rules[self._at] = rule
+        return not wrong
+
+    def _entered_rule(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the rule in the fields of the chosen viewport, and what is wrong by field."""
         modality, problem = _modalities(self.rule_modality.text())
-        wrong["rule_modality"] = problem
-        window, wrong["window"] = _window(self.center.text(), self.width_.text())
-        self._show_errors({key: text for key, text in wrong.items() if text})
-        if any(wrong.values()):
-            return False
+        window, no_window = _window(self.center.text(), self.width_.text())
+        wrong = {"rule_modality": problem, "window": no_window}
+        wrong = {key: text for key, text in wrong.items() if text}
         chosen = self.source.currentData()
         rule: dict[str, Any] = {"window": window, "facing": self.facing.isChecked()}
         if chosen in ("", "prior"):
@@ -362,8 +409,18 @@ class ProtocolDialog(QDialog):
         else:
             rule["as"] = chosen
         rule["optional"] = self.optional.isChecked() or chosen == "empty"
-        self._rules[self._at] = {key: value for key, value in rule.items() if value}
-        return True
+        return {key: value for key, value in rule.items() if value}, wrong
+
+    def _entered(self) -> str:
+        """Return all that the fields say, valid or not, to find whether something was changed."""
+        rules = list(self._rules)
+        rule, wrong = self._entered_rule()
+        typed = (self.rule_modality.text(), self.center.text(), self.width_.text())
+        rules[self._at] = rule | ({"wrong": list(typed)} if wrong else {})
+        match = (self.modality.text(), self.words.text(), self.series.value())
+        plain = [sorted((key, str(_plain(value))) for key, value in one.items()) for one in rules]
+        more = (self.prior.isChecked(), self._slots, plain)
+        return repr((self.title.text(), match, more))
 
     def _save(self) -> None:
         shown = self._shown
@@ -409,6 +466,10 @@ def _text(protocol: Protocol) -> str:
 def _rule_dict(rule: Any) -> dict[str, Any]:
     """Return a rule by the keys of its file, without those that are as if left out."""
     return rule.model_dump(by_alias=True, exclude_defaults=True)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _words(text: str) -> list[str]:
