@@ -282,6 +282,10 @@ class MainWindow(QMainWindow):
         made = WindowDocks(self, self.viewports, panels)
         for shown in (made.titles["Findings"], made.rail.buttons["Findings"]):
             self.findings_list.count_changed.connect(shown.set_count)
+        layers = made.rail.buttons["Layers"]
+        self.workspace.layers_changed.connect(
+            lambda: layers.set_count(len(self.workspace.layers.entries))
+        )
         return made
 
     def _make_status(self) -> None:

@@ -184,7 +184,9 @@ class WindowDocks(QObject):
             self._collapsed = [one for one in self._collapsed if one != "Layers"]
             self._collapsed += ["Layers"] if needed else []
         if not (self.narrow and needed):
+            last = self._last
             self.by_name["Layers"].setVisible(needed)
+            self._last = last  # the user did not open it
         if needed and not self.narrow:
             height = self._middle.height()
             shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}

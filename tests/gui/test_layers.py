@@ -86,6 +86,12 @@ def test_contours_are_drawn_on_their_image_and_switched_off_in_the_panel(
     opened(window, kinds.structure_set(tmp_path), wait_until)
     wait_until(lambda: len(window.canvas.layer_drawing.graphics) == 1)
     assert window.docks["Layers"].isVisible()
+    assert window.arrangement.rail.buttons["Layers"].count == 1
+    window.resize(1000, 900)
+    wait_until(lambda: window.arrangement.narrow)
+    assert not window.docks["Layers"].isVisible(), "another panel may be in use"
+    window.resize(1400, 900)
+    wait_until(window.docks["Layers"].isVisible)
     (entry,) = window.workspace.layers.entries
     assert entry.items[0].label == "Circle of 12 mm"
     (shape,) = entry.shapes()
