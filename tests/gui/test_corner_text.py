@@ -165,6 +165,7 @@ def test_several_warnings_are_behind_a_sign_that_unfolds_on_hover_and_stays_on_c
     move(view, sign.center().toPoint(), Qt.MouseButton.NoButton)
     assert told() == ["another patient", "missing", "overlap", "shifted"]
     assert scene.canvas.grab().toImage() != folded
+    assert scene.canvas.cursor().shape() == Qt.CursorShape.PointingHandCursor
     move(view, away, Qt.MouseButton.NoButton)
     assert told() == ["another patient"]
     move(view, sign.center().toPoint(), Qt.MouseButton.NoButton)

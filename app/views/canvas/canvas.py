@@ -773,7 +773,8 @@ class Canvas(ImageView):
             return None
         if self.drawing_tool.over_point(position):
             return Qt.CursorShape.SizeAllCursor
-        return Qt.CursorShape.PointingHandCursor if hit else None
+        on_sign = self.overlay.over_sign(position)
+        return Qt.CursorShape.PointingHandCursor if hit or on_sign else None
 
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
         if shape is None and self._brushing:

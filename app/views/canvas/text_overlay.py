@@ -352,7 +352,7 @@ class Overlay(QWidget):
     def point_at(self, position: QPointF | None) -> None:
         """Unfold the warnings while the mouse, at a position (px) or nowhere, is on their sign."""
         if len(self.corners.series_warning) > 1 or self._unfolded:
-            over = position is not None and self._over_sign(position)
+            over = position is not None and self.over_sign(position)
             self._unfold(over or self._pinned)
 
     def press_at(self, position: QPointF) -> bool:
@@ -360,13 +360,14 @@ class Overlay(QWidget):
 
         Returns whether it is.
         """
-        if not self._over_sign(position):
+        if not self.over_sign(position):
             return False
         self._pinned = not self._pinned
         self._unfold(self._pinned)
         return True
 
-    def _over_sign(self, position: QPointF) -> bool:
+    def over_sign(self, position: QPointF) -> bool:
+        """Return whether the sign of folded warnings, or their list, is at a position (px)."""
         signs = (block.sign for block in self._laid_out() if block.sign is not None)
         return any(sign.adjusted(*_AROUND).contains(position) for sign in signs)
 
