@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import re
 import string
 import subprocess
@@ -481,9 +482,10 @@ def _edges(text: str) -> tuple[str, str, bool]:
 
 def compile_qm(path: Path) -> None:
     """Compile a file of Qt Linguist to the `.qm` beside it."""
-    import PySide6
-
-    program = Path(PySide6.__file__).parent / ("lrelease" + ".exe" * (sys.platform == "win32"))
+    found = importlib.util.find_spec("PySide6")
+    if found is None or found.origin is None:
+        raise SystemExit("translations.py: PySide6 is not installed: run it in its environment")
+    program = Path(found.origin).parent / ("lrelease" + ".exe" * (sys.platform == "win32"))
     command = [str(program), "-silent", str(path), "-qm", str(path.with_suffix(".qm"))]
     subprocess.run(command, check=True)
 
