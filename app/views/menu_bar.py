@@ -103,9 +103,13 @@ class MainActions:
         viewports.playing_changed.connect(self.refresh)
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
-        viewports.frame_made.connect(self._tell_keys)
+        viewports.frame_made.connect(self._follow_start_page)
         for frame in viewports.frames:
-            self._tell_keys(frame)
+            self._follow_start_page(frame)
+
+    def _follow_start_page(self, frame: ViewportFrame) -> None:
+        frame.placeholder.begun.connect(partial(self._tell_keys, frame))
+        self._tell_keys(frame)
 
     def _tell_keys(self, frame: ViewportFrame) -> None:
         """Give the buttons of a viewport's start page the tooltips of their actions."""

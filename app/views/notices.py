@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QStackedLayout, QWidget
 
@@ -175,6 +175,8 @@ PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
 class Placeholder(QWidget):
     """The page that covers a canvas without image: start page, progress, error, or a hint."""
 
+    begun = Signal()  # the start page is made
+
     def __init__(
         self,
         canvas: Canvas,
@@ -233,6 +235,8 @@ class Placeholder(QWidget):
         if number not in self._made:
             self._made[number] = self._make[number]()
             self._pages.addWidget(self._made[number])
+            if number == 0:
+                self.begun.emit()
         return self._made[number]
 
     def _begin_page(self, actions: list[Action], recent: Sequence[Action]) -> QWidget:

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from app.imaging.findings import Box
 from app.imaging.types import (
@@ -866,6 +866,16 @@ def test_a_drag_zoom_or_inversion_in_one_viewport_paints_nothing_of_another(desk
     desk.key(Qt.Key.Key_Plus)  # zoom
     desk.key(Qt.Key.Key_I)
     assert paints.numbers == {1}
+
+
+def test_a_start_page_made_later_tells_its_keys_too(desk: Desk):
+    desk.arrange("1x2")
+    desk.window.workspace.close_all()
+    desk.settle()
+    buttons = desk.frames[1].placeholder.findChildren(QPushButton)
+    tips = [button.toolTip() for button in buttons if button.text().startswith("Open f")]
+    assert len(tips) == 2
+    assert all("Ctrl+" in tip for tip in tips)
 
 
 def test_new_viewports_are_made_one_in_each_turn_of_the_event_loop(
