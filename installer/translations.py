@@ -467,7 +467,7 @@ def faults(source: str, entry: Entry) -> list[str]:
 
 
 def _fields(text: str) -> list[str]:
-    return [f"{name}:{spec}" for _, name, spec, _ in string.Formatter().parse(text) if name]
+    return [name for _, name, _, _ in string.Formatter().parse(text) if name]
 
 
 def _has_key(text: str) -> bool:

@@ -51,8 +51,12 @@ def tr_n(one: str, many: str, count: int) -> str:
 
     `one` and `many` are the English forms; other languages may have more, which their files hold.
     """
-    found = _loaded[0].translate(CONTEXT, many, None, count) if _loaded else ""
-    return (found or (one if count == 1 else many)).replace("%n", f"{count:,}")
+    if not _loaded:
+        return (one if count == 1 else many).replace("%n", f"{count:,}")
+    # A comma would be read as that of decimals: a thin space, which ISO 80000-1 recommends.
+    figures = f"{count:,}".replace(",", "\u202f")
+    found = _loaded[0].translate(CONTEXT, many, None, count)
+    return (found or (one if count == 1 else many)).replace("%n", figures)
 
 
 @lru_cache(maxsize=1000)

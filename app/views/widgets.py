@@ -76,11 +76,20 @@ class ElidedLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         if role:
             self.setProperty("role", role)
+        super().setText(" ")  # as high as any line
+        self._text = ""
         self.setText(text)
 
     def setText(self, text: str) -> None:
-        super().setText(text)
+        # Not as the text of Qt's label: its layout and all above would be made anew, which takes
+        # longer than to draw it, though its size stays.
+        self._text = text
         self.setToolTip(plain_tip(text))
+        self.setAccessibleName(text)
+        self.update()
+
+    def text(self) -> str:
+        return self._text
 
     def minimumSizeHint(self) -> QSize:
         return QSize(20, super().minimumSizeHint().height())

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QToolButton,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.views import icons
 from app.views.theme import SPACE, THEME, TYPE, ui_font
@@ -140,7 +141,7 @@ class WindowDocks(QObject):
 
     def _check(self, _seen: bool = False) -> None:
         """Check the actions of the docks that are seen."""
-        if self._window.isVisible():
+        if isValid(self._window) and self._window.isVisible():
             for name, dock in self.by_name.items():
                 self.actions[name].setChecked(not dock.isHidden() and not self._behind(dock))
 

@@ -388,7 +388,7 @@
         <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>, {closed:,} not open</source>
-            <translation>, {closed:,} nicht geöffnet</translation>
+            <translation>, {closed} nicht geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
@@ -769,7 +769,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
-            <translation>Alle {lines:,} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
+            <translation>Alle {lines} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -902,7 +902,7 @@
         <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>and {count:,} more</source>
-            <translation>und {count:,} weitere</translation>
+            <translation>und {count} weitere</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -917,7 +917,7 @@
         <message>
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and {more:,} more</source>
-            <translation>und {more:,} weitere</translation>
+            <translation>und {more} weitere</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -5896,7 +5896,7 @@
         <message>
             <location filename="../../app/views/file_opening.py" />
             <source>Opening: {done:,} of {total:,} files</source>
-            <translation>Öffnen: {done:,} von {total:,} Dateien</translation>
+            <translation>Öffnen: {done} von {total} Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -10181,7 +10181,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{count:,} of {total:,} lines</source>
-            <translation>{count:,} von {total:,} Zeilen</translation>
+            <translation>{count} von {total} Zeilen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -10295,17 +10295,17 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>{sent:,} tokens in, {received:,} out</source>
-            <translation>{sent:,} Tokens hinein, {received:,} heraus</translation>
+            <translation>{sent} Tokens hinein, {received} heraus</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>{sent:,} tokens in, {received:,} out (estimated)</source>
-            <translation>{sent:,} Tokens hinein, {received:,} heraus (geschätzt)</translation>
+            <translation>{sent} Tokens hinein, {received} heraus (geschätzt)</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/problem_list.py" />
             <source>{shown} and {more:,} more</source>
-            <translation>{shown} und {more:,} weitere</translation>
+            <translation>{shown} und {more} weitere</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

@@ -1,11 +1,14 @@
-"""Makes the pictures of docs/guide.md: `python -m tests.gui.guide_pictures [FOLDER]`.
+"""Makes the pictures of docs/guide.md: `python -m tests.gui.guide_pictures`.
 
-The real window shows two made CT studies of one made patient (see `tests.bench.series_files`).
+The real window shows two made CT studies of one made patient (see `tests.bench.series_files`) and
+the demo film. `--size`, `--scale`, `--theme` and `--language` make the same pictures as other users
+see them, into another `--folder`, to look at.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,30 +16,49 @@ from pathlib import Path
 
 import pydicom
 from pydicom.uid import UID
-from PySide6.QtCore import QPoint, QPointF
-from PySide6.QtGui import QPainter, QPixmap
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog, QWidget
 
 from app.imaging.types import Plane
+from app.views import theme, translation
 from app.views.application import create_application, use_offscreen
-from app.views.command_palette import CommandPalette
 from app.views.main_window import MainWindow
 from app.wiring.program import Program
 from app.wiring.window_builder import ViewRequest, build_window
 from tests.bench.series_files import ct_series
 from tests.conftest import REPO
 
-SIZE = (1280, 800)
 SLICES = 60
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+QUESTION = """Run tools in this order:
+1) chest_xray_segmentation on the image
+2) image_visualizer on segmentation_image_path with title "Segmentation overlay"
+"""
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=REPO / "docs" / "images")
+    parser.add_argument("--size", default="1280x800", help="of the window, in px")
+    parser.add_argument("--scale", default="1", help="of the display")
+    parser.add_argument("--theme", default="dark", choices=("dark", "light"))
+    parser.add_argument("--language", default="en", choices=tuple(translation.LANGUAGES))
+    given = parser.parse_args()
+    os.environ["QT_SCALE_FACTOR"] = given.scale
+    os.environ["SIGHTLINE_LANGUAGE"] = given.language
+    width, height = (int(one) for one in given.size.split("x"))
     use_offscreen()
-    folder.mkdir(parents=True, exist_ok=True)
+    given.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as made:
-        studies = _studies(Path(made))
-        _pictures(folder, studies)
+        # Nothing of this user's settings is in the pictures, and nothing is changed.
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            os.environ[name] = str(Path(made) / name)
+        pictures = Pictures(given.folder, _studies(Path(made)), given.theme)
+        pictures.window.resize(width, height)
+        pictures.make()
 
 
 def _studies(folder: Path) -> list[Path]:
@@ -60,74 +82,180 @@ def _studies(folder: Path) -> list[Path]:
     return found
 
 
-def _pictures(folder: Path, studies: list[Path]) -> None:
-    program, application = Program(), create_application()
-    window = build_window(program, ViewRequest(paths=studies))
-    window.resize(*SIZE)
-    window.show()
+class Pictures:
+    """The window, and what is done in it for the pictures."""
 
-    def settled(until: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, folder: Path, studies: list[Path], scheme: str) -> None:
+        self.folder = folder
+        self.program, self.application = Program(), create_application()
+        self.window: MainWindow = build_window(self.program, ViewRequest(paths=studies))
+        theme.show(self.application, scheme)
+        self.window.show()
+
+    def settle(self, until: Callable[[], bool] = lambda: True) -> None:
+        """Handle events until nothing is unfinished and `until` holds."""
         end = time.monotonic() + 120
         quiet = 0
         while quiet < 50:
-            application.processEvents()
+            self.application.processEvents()
             time.sleep(0.01)
-            quiet = quiet + 1 if until() and not window.busy else 0
+            quiet = quiet + 1 if until() and not self.window.busy else 0
             if time.monotonic() > end:
                 raise TimeoutError
 
-    settled(lambda: len(window.workspace.studies.all) == 2)
-    _save(window, folder / "guide-priors.png")
-    for notice in window.notices.all():
-        notice.dismiss()
-    window.workspace.commands.undo()
-    _planes(window, settled)
-    _save(window, folder / "guide-planes.png")
-    menu = window.actions_.layout_menu
-    menu.popup(window.mapToGlobal(QPoint(300, 70)))
-    settled()
-    _save(window, folder / "guide-layouts.png", (menu, QPoint(300, 70)))
-    menu.close()
-    window.find_command()
-    (palette,) = window.findChildren(CommandPalette)
-    palette.search.setText("link")
-    settled()
-    place = QPoint((window.width() - palette.width()) // 2, 180)
-    _save(window, folder / "guide-palette.png", (palette, place))
-    palette.reject()
-    window.quit()
-    program.close()
+    def make(self) -> None:
+        """Make every picture."""
+        window = self.window
+        self.settle(lambda: len(window.workspace.studies.all) == 2)
+        self.save("guide-priors")
+        self._dismiss()
+        window.workspace.commands.undo()
+        self._planes()
+        self.save("guide-planes")
+        menu = window.actions_.layout_menu
+        menu.popup(window.mapToGlobal(QPoint(300, 70)))
+        self.settle()
+        self.save("guide-layouts", menu, QPoint(300, 70))
+        menu.close()
+        window.find_command()
+        self._save_dialog("guide-palette", lambda dialog: QTest.keyClicks(_field(dialog), "link"))
+        self._display()
+        window.hanging.manage()
+        self._save_dialog("guide-protocols")
+        window.actions_.edit_keys.trigger()
+        self._save_dialog("guide-keys")
+        window.edit_presets()
+        self._save_dialog("guide-presets")
+        self._second()
+        self._film()
+        window.quit()
+        self.program.close()
 
+    def save(self, name: str, over: QWidget | None = None, place: QPoint | None = None) -> None:
+        """Save a picture of the window, with another window over it, by default in its middle."""
+        picture: QPixmap = self.window.grab()
+        if over is not None:
+            middle = QPoint(
+                (self.window.width() - over.width()) // 2,
+                (self.window.height() - over.height()) // 2,
+            )
+            painter = QPainter(picture)
+            painter.drawPixmap(place or middle, over.grab())
+            painter.end()
+        picture.save(str(self.folder / f"{name}.png"))
 
-def _planes(window: MainWindow, settled: Callable[..., None]) -> None:
-    """Show three planes of a series, with a point shown in all."""
-    window.viewports.show_layout("1+2")
-    settled()
-    frames = window.viewports.frames
-    series = window.workspace.studies.all[0].series[0].instances
-    for frame, plane in zip(frames, (Plane.ACQUIRED, Plane.CORONAL, Plane.SAGITTAL), strict=True):
-        frame.viewport.show(series[len(series) // 2])
-        settled()
-        window.workspace.layout.activate(frame.viewport)
-        if plane is not Plane.ACQUIRED:
-            window.planes.choose(plane)
-            settled(lambda frame=frame, plane=plane: frame.planes.plane is plane)
-    window.workspace.layout.activate(frames[0].viewport)
-    window.links.set_link("scroll", True)
-    frames[0].canvas.pointed.emit(QPointF(330, 250))
-    settled()
+    def _save_dialog(
+        self, name: str, prepare: Callable[[QDialog], object] = lambda _dialog: None
+    ) -> None:
+        self.settle(lambda: any(one.isVisible() for one in self.window.findChildren(QDialog)))
+        dialogs = [one for one in self.window.findChildren(QDialog) if one.isVisible()]
+        prepare(dialogs[-1])
+        self.settle()
+        self.save(name, dialogs[-1])
+        dialogs[-1].close()
+        self.settle()
 
+    def _dismiss(self) -> None:
+        for notice in self.window.notices.all():
+            notice.dismiss()
 
-def _save(window: QWidget, file: Path, over: tuple[QWidget, QPoint] | None = None) -> None:
-    """Save a picture of the window, with another window laid over it at a place (px)."""
-    picture: QPixmap = window.grab()
-    if over is not None:
+    def _planes(self) -> None:
+        """Show three planes of a series, with a point shown in all."""
+        window = self.window
+        window.viewports.show_layout("1+2")
+        self.settle()
+        frames = window.viewports.frames
+        series = window.workspace.studies.all[0].series[0].instances
+        planes = (Plane.ACQUIRED, Plane.CORONAL, Plane.SAGITTAL)
+        for frame, plane in zip(frames, planes, strict=True):
+            frame.viewport.show(series[len(series) // 2])
+            self.settle()
+            window.workspace.layout.activate(frame.viewport)
+            if plane is not Plane.ACQUIRED:
+                window.planes.choose(plane)
+                self.settle(lambda frame=frame, plane=plane: frame.planes.plane is plane)
+        window.workspace.layout.activate(frames[0].viewport)
+        window.links.set_link("scroll", True)
+        frames[0].canvas.pointed.emit(QPointF(330, 250))
+        self.settle()
+
+    def _display(self) -> None:
+        """Show the histogram and the magnifier."""
+        window = self.window
+        window.viewports.show_layout("1x1")
+        self.settle()
+        actions = window.actions_
+        actions.histogram.trigger()
+        self._save_dialog("guide-histogram")
+        canvas = window.canvas
+        canvas.magnifier.set_on(True)
+        canvas.magnifier.follow(QPointF(canvas.width() * 0.5, canvas.height() * 0.72))
+        self.settle()
+        self.save("guide-magnifier")
+        canvas.magnifier.set_on(False)
+        actions.calibrate.trigger()
+        self._save_dialog("guide-true-size")
+
+    def _second(self) -> None:
+        """Show the second window beside the main one."""
+        window = self.window
+        window.workspace.layout.open_second()
+        second = window.second
+        assert second is not None
+        second.resize(window.size() * 0.7)
+        window.viewports.show_layout("1x2")
+        series = window.workspace.studies.all[1].series[0].instances
+        for number, frame in enumerate(window.viewports.frames[1:]):
+            frame.viewport.show(series[20 + 10 * number])
+        self.settle()
+        self._dismiss()
+        main, other = window.grab(), second.grab()
+        scale = main.devicePixelRatio()
+        picture = QPixmap(main.width() + other.width() + 30, main.height())
+        picture.fill(QColor("#808080"))
         painter = QPainter(picture)
-        painter.drawPixmap(over[1], over[0].grab())
+        main.setDevicePixelRatio(1)
+        other.setDevicePixelRatio(1)
+        painter.drawPixmap(0, 0, main)
+        painter.drawPixmap(main.width() + 30, 0, other)
         painter.end()
-    QApplication.processEvents()
-    picture.save(str(file))
+        picture.setDevicePixelRatio(scale)
+        picture.save(str(self.folder / "guide-second.png"))
+        window.workspace.layout.close_second()
+        self.settle()
+
+    def _film(self) -> None:
+        """Show the demo film: its window, what a tool drew, and a narrow window."""
+        window = self.window
+        window.close_all()
+        assert window.open_demo is not None
+        window.open_demo()
+        self.settle(lambda: window.canvas.picture is not None)
+        self.save("guide-hint")
+        self._dismiss()
+        window.chat.submit(QUESTION)
+        self.settle(lambda: bool(window.workspace.panes.all))
+        self._dismiss()
+        self.save("guide-pictures")
+        for pane in window.workspace.panes.all:
+            window.workspace.panes.close(pane)
+        wide = window.size()
+        window.resize(min(1024, wide.width()), min(700, wide.height()))
+        self.settle()
+        self.save("guide-rail")
+        window.resize(wide)
+        if self.folder == REPO / "docs" / "images":  # the others are in one theme
+            theme.show(self.application, "light")
+            self.settle()
+            self.save("guide-light")
+
+
+def _field(dialog: QDialog) -> QWidget:
+    """Return the widget of a dialog that takes what is typed."""
+    field = dialog.focusWidget()
+    assert field is not None
+    return field
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else REPO / "docs" / "images")
+    main()

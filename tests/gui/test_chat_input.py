@@ -24,15 +24,16 @@ def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
 
 
 class Painted(QObject):
-    """Counts how often a widget is painted."""
+    """Counts how often a widget is painted, and laid out anew."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
-        self.count = 0
+        self.count = self.laid_out = 0
         widget.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         self.count += event.type() == QEvent.Type.Paint
+        self.laid_out += event.type() == QEvent.Type.LayoutRequest
         return False
 
 
@@ -145,6 +146,19 @@ def test_pasted_text_loses_its_form_and_files_are_left_to_the_window(chat: Chat)
     files = QMimeData()
     files.setUrls([QUrl.fromLocalFile("/data/x.dcm")])
     assert not edit.canInsertFromMimeData(files)
+
+
+def test_another_image_s_name_is_drawn_and_nothing_laid_out_anew(chat: Chat, wait_until: Wait):
+    composer = chat.dock.composer
+    parts = (composer.about, composer.edit.viewport(), composer)
+    line, field, whole = painted = [Painted(one) for one in parts]
+    composer.set_about("CT · 1.dcm", "Ask about this image…")
+    wait_until(lambda: all(one.count for one in painted))
+    line.count = field.count = whole.laid_out = 0
+    composer.set_about("CT · 2.dcm", "Ask about this image…")
+    wait_until(lambda: line.count)
+    assert composer.about.shown_text() == composer.about.accessibleName() == "CT · 2.dcm"
+    assert (field.count, whole.laid_out) == (0, 0)
 
 
 def test_it_says_which_image_a_question_is_about(chat: Chat):

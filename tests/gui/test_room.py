@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QImage, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -26,12 +26,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.imaging.findings import Point
+from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import scrolled
 from app.views.command_palette import commands_of
 from app.views.main_window import MainWindow
 from app.views.menu_bar import ToolGroup
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
+from app.workspace.viewport import Pane
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -187,8 +189,8 @@ def test_the_attributes_share_a_tab_with_the_studies(open_window: Open, wait_unt
 # What the left button does
 
 
-def drag(window: MainWindow, dy: int) -> None:
-    view = window.canvas.viewport()
+def drag(image: ImageView, dy: int) -> None:
+    view = image.viewport()
     start = view.rect().center()
     QTest.mousePress(view, LEFT, pos=start)
     for step in (dy // 2, dy):
@@ -248,7 +250,7 @@ def test_the_left_button_does_what_the_chosen_tool_says(
         assert "Active" in button.toolTip()
         assert canvas.cursor().shape() == cursor
         before = canvas.to_widget(0, 0), canvas.zoom, canvas.scroller.place[0]
-        drag(stack, -40 if name == "Zoom" else 40)
+        drag(canvas, -40 if name == "Zoom" else 40)
         wait_until(lambda: not stack.busy)
         after = canvas.to_widget(0, 0), canvas.zoom, canvas.scroller.place[0]
         assert stack.workspace.viewport.display.window is None, "the window is left alone"
@@ -262,9 +264,23 @@ def test_the_left_button_does_what_the_chosen_tool_says(
         QTest.keyClick(canvas, Qt.Key.Key_Escape)
         assert window_button.isChecked()
         assert canvas.cursor().shape() == Qt.CursorShape.ArrowCursor
-    drag(stack, 40)
+    drag(canvas, 40)
     wait_until(lambda: not stack.busy)
     assert stack.workspace.viewport.display.window is not None
+
+
+def test_the_tool_in_hand_works_on_a_tool_s_picture_too(
+    stack: MainWindow, wait_until: WaitUntil, tmp_path: Path
+):
+    stack.actions_.pointers[1].trigger()
+    path = tmp_path / "overlay.png"
+    assert QImage(60, 40, QImage.Format.Format_Grayscale8).save(str(path))
+    stack.workspace.panes.show(Pane(path, "Overlay", "", "image_visualizer", {}, "1.1"))
+    wait_until(lambda: not stack.busy)
+    (pane,) = stack.viewports.panes.views
+    before = pane.view.to_widget(0, 0)
+    drag(pane.view, 30)
+    assert (pane.view.to_widget(0, 0) - before).toPoint() == QPoint(0, 30)
 
 
 def test_a_drag_of_three_quarters_of_the_view_goes_through_a_long_series():

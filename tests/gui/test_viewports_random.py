@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app.imaging.findings import Box
@@ -267,6 +267,9 @@ class Viewports(RuleBasedStateMachine):
         annotations.remove([item.finding.id for item in annotations.all()])
         window.workspace.commands.clear()
         QApplication.processEvents()
+        # As the event loop of the program would; thousands of closed pictures would be moved
+        # about with their viewport.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def _shown(output: Data, metadata: Data) -> list[Sentence]:
     del output
     title = metadata.get("title")
     named = f", titled “{one_line(str(title), 80)}” by the assistant" if title else ""
-    return [Sentence(f"Shown in a pane{named}.")]
+    return [Sentence(f"Shown beside the image{named}.")]
 
 
 def _given(value: Any) -> bool:

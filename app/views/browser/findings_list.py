@@ -73,7 +73,8 @@ def value_beside(row: FindingRow, width: int, font: QFont) -> str:
     metrics = QFontMetrics(font)
     room = width - SPACE.s - min(metrics.horizontalAdvance(row.title), width // 3)
     # That a length is in the patient goes without saying; what else it may be never does.
-    forms = (row.value, row.value.removesuffix(" (patient)"))
+    short = row.value.removesuffix(" (patient)").replace(" (detector plane)", " (detector)")
+    forms = (row.value, short)
     return next((form for form in forms if metrics.horizontalAdvance(form) <= room), "")
 
 
@@ -87,7 +88,7 @@ class FindingsDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row = index.data(ROW)
         if isinstance(row, GroupRow):
-            return QSize(120, GROUP_HEIGHT)
+            return QSize(120, NOTED_HEIGHT if row.note else GROUP_HEIGHT)
         if isinstance(row, MakerRow):
             return QSize(120, NOTED_HEIGHT if row.note else MAKER_HEIGHT)
         return QSize(120, FINDING_HEIGHT)
@@ -114,15 +115,13 @@ class FindingsDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(frame, SPACE.radius_small, SPACE.radius_small)
         mark = QRect(rect.left() + SPACE.s, rect.center().y() - 6, 13, 13)
         icons.draw(painter, "chevron-right" if row.folded else "chevron-down", mark)
-        line = QRect(mark.right() + 6, rect.center().y() - 8, eye.left() - mark.right() - 12, 18)
-        strong = ui_font(TYPE.label, QFont.Weight.DemiBold)
-        for text, font, ink in (
-            (tr(row.title), strong, THEME.text),
-            (str(row.count), ui_font(TYPE.caption), THEME.text_muted),
-            (tr(row.note), ui_font(TYPE.caption), THEME.warning),
-        ):
-            draw_line(painter, line, font, ink, text)
-            line.setLeft(line.left() + QFontMetrics(font).horizontalAdvance(text) + SPACE.s)
+        top = rect.center().y() - (17 if row.note else 8)
+        line = QRect(mark.right() + 6, top, eye.left() - mark.right() - 12, 18)
+        strong, small = ui_font(TYPE.label, QFont.Weight.DemiBold), ui_font(TYPE.caption)
+        draw_line(painter, line.translated(0, 17), small, THEME.warning, tr(row.note))
+        draw_line(painter, line, strong, THEME.text, tr(row.title))
+        line.setLeft(line.left() + QFontMetrics(strong).horizontalAdvance(tr(row.title)) + SPACE.s)
+        draw_line(painter, line, small, THEME.text_muted, str(row.count))
         icons.draw(painter, "eye" if row.visible else "eye-off", eye, self._tint(row.visible))
 
     def _maker(self, painter: QPainter, rect: QRect, row: MakerRow) -> None:
@@ -154,7 +153,10 @@ class FindingsDelegate(QStyledItemDelegate):
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(swatch, 3, 3)
         text_left = left + 11 + SPACE.s
-        text_width = eye.left() - SPACE.s - text_left
+        # The buttons need room only where they are wanted: names must be readable.
+        buttons = selected or hovered or not row.annotation.visible
+        end = eye.left() - SPACE.s if buttons else rect.right() - SPACE.l
+        text_width = end - text_left
         ink = THEME.text if drawn else THEME.text_faint
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
         beside = value_beside(row, text_width, strong)
@@ -165,7 +167,8 @@ class FindingsDelegate(QStyledItemDelegate):
         if beside:
             value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
             draw_line(painter, value, strong, ink, beside)
-        self._icons(painter, rect, row.annotation.visible)
+        if buttons:
+            self._icons(painter, rect, row.annotation.visible)
 
     def _tint(self, visible: bool) -> str:
         return THEME.text_muted if visible else THEME.text_faint

@@ -71,7 +71,11 @@ def _unreadable(path: Path) -> FileProblem:
 class PictureView(ImageView):
     """A view of a tool's picture, with the canvas's mouse gestures and corner texts.
 
-    A left drag changes the intensity window of a grey picture; a double click resets it.
+    A left drag changes the intensity window of a grey picture, unless another tool of `POINTERS` is
+    in hand; a double click resets it.
+
+    Attributes:
+        tool: The tool that the left button has in hand.
     """
 
     def __init__(self) -> None:
@@ -80,6 +84,7 @@ class PictureView(ImageView):
         self._levels: Levels = ()
         self._window = _AS_IS
         self._space = False
+        self.tool = ""
         self._press: tuple[QPointF, Drag, Window] | None = None
 
     def show_picture(self, levels: Levels) -> None:
@@ -109,7 +114,7 @@ class PictureView(ImageView):
             self.overlay.setGeometry(self.viewport().geometry())
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
-        kind = drag_of(ev.button(), space=self._space)
+        kind = drag_of(ev.button(), space=self._space, tool=self.tool)
         if kind is not None and self._press is None:
             self._press = ev.position(), kind, self._window
             self._drag_from = ev.position()
@@ -126,7 +131,7 @@ class PictureView(ImageView):
             self.pan_by(step.x(), step.y())
         elif kind is Drag.ZOOM:
             self.zoom_by(math.exp(-step.y() * DRAG_ZOOM), self.to_image(start))
-        elif total.manhattanLength() >= DRAG_THRESHOLD:
+        elif kind is Drag.WINDOW and total.manhattanLength() >= DRAG_THRESHOLD:
             self._set_window(dragged_window(window, total.x(), total.y(), 255.0))
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
@@ -223,12 +228,19 @@ class PaneArea(QTabWidget):
         super().__init__()
         self._panes = panes
         self._background = background
+        self._tool = ""
         self.setDocumentMode(True)
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
         self.hide()
         panes.changed.connect(self.refresh)
         self.refresh()
+
+    def set_tool(self, tool: str) -> None:
+        """Set the tool that the left button has in hand; only those of `POINTERS` do something."""
+        self._tool = tool
+        for view in self.views:
+            view.view.tool = tool
 
     @property
     def views(self) -> list[PaneView]:
@@ -253,6 +265,7 @@ class PaneArea(QTabWidget):
             if pane not in have:
                 close = partial(self._panes.close, pane)
                 view = PaneView(pane, self._background, close)
+                view.view.tool = self._tool
                 # A tab's "&" would be taken for a mnemonic.
                 name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
                 self.setCurrentIndex(self.addTab(view, name))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSizePolicy
 from app.views.icons import icon
 from app.views.plain_text import breakable, menu_text, one_line
 from app.views.translation import tr
-from app.views.widgets import ElidedLabel, plain_tip
+from app.views.widgets import ElidedLabel
 
 
 class _LinkButton(QPushButton):
@@ -67,8 +67,6 @@ class ElidedText(ElidedLabel):
         text = one_line(text)
         if text != self.text():
             self.setText(text)
-            self.setToolTip(plain_tip(text))
-            self.setAccessibleName(text)
 
 
 class WrappedText(QLabel):

@@ -344,6 +344,7 @@ class ViewportArea(ScreenArea):
         """Take the same drawing tool in hand in every viewport."""
         for frame in self._frames.values():
             frame.canvas.drawing_tool.set_tool(tool)
+        self.panes.set_tool(tool)
         self.tool_changed.emit(tool)
 
     def set_magnifier_key(self, key: QKeySequence) -> None:
