@@ -91,7 +91,7 @@ def test_every_state_has_a_sign_a_word_and_a_reason(chat: Chat, wait_until: Wait
     plan = plan_of(chat, wait_until, *steps)
     assert [row.word.text() for row in plan.steps.rows] == list(states.values())
     assert [row.details.full for row in plan.steps.rows] == [f"why {name}" for name in states]
-    signs = {bytes(row._mark.pixmap().toImage().constBits()) for row in plan.steps.rows}
+    signs = {bytes(row._mark.grab().toImage().constBits()) for row in plan.steps.rows}
     assert len(signs) == len(states), "two states have the same sign"
     assert [row._mark.accessibleName() for row in plan.steps.rows] == list(states.values())
     assert plan.head.text() == "Plan · 1 of 6 done"
