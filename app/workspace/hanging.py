@@ -446,13 +446,16 @@ def _faces_away(instance: Instance) -> bool:
     return bool(wanted) and across in ("A", "P") and across != wanted
 
 
+PRIOR_IS_OPEN = "an earlier study of the patient is open"
+
+
 def _why(match: Match, study: Study) -> str:
     modality = next((one.modality for one in _image_series(study)), "")
     parts = [modality if match.modality else ""]
     if match.words:
         texts = list(_texts_of(study))
         parts.append(next((word for word in match.words if _has_word((word,), texts)), ""))
-    parts.append("an earlier study of the patient is open" if match.prior else "")
+    parts.append(PRIOR_IS_OPEN if match.prior else "")
     return ", ".join(part for part in parts if part)
 
 

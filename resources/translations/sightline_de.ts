@@ -861,6 +861,11 @@
             <translation>Eine frühere Studie des Patienten ist offen</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/hanging.py" />
+            <source>an earlier study of the patient is open</source>
+            <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>

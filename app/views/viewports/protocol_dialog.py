@@ -188,10 +188,11 @@ class ProtocolDialog(QDialog):
         with QSignalBlocker(self.list):
             self.list.clear()
             for one in self._protocols.listed:
-                item = QListWidgetItem(one_line(one.title))
+                title = one_line(tr(one.title))
+                item = QListWidgetItem(title)
                 off_only = one.own and not one.enabled and self._protocols.is_shipped(one.name)
                 kind = tr("Your own") if one.own and not off_only else tr("Shipped")
-                item.setToolTip(plain_tip(f"{one.title}\n{kind}: {one.name}.toml"))
+                item.setToolTip(plain_tip(f"{title}\n{kind}: {one.name}.toml"))
                 item.setData(Qt.ItemDataRole.UserRole, one.name)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
                 item.setCheckState(_STATES[one.enabled])
@@ -301,7 +302,7 @@ class ProtocolDialog(QDialog):
             else tr("Shipped with Sightline. Duplicate it to have one that you can edit.")
         )
         match = shown.match
-        self.title.setText(shown.title)
+        self.title.setText(shown.title if shown.own else tr(shown.title))
         self.modality.setText(", ".join(match.modality))
         self.words.setText(", ".join(match.words))
         self.series.setValue(match.series)

@@ -104,7 +104,8 @@ class StudyHanging(QObject):
         self._workspace.hang(arrangement)
         self._hung = self._workspace.layout.slots
         own = tr("Your own layout") if arrangement.protocol.own else tr("Hanging protocol")
-        why = f" ({arrangement.why})" if arrangement.why else ""
+        reasons = ", ".join(tr(one) for one in arrangement.why.split(", "))
+        why = f" ({reasons})" if reasons else ""
         self._notices.show_notice(
             "info",
             tr(arrangement.protocol.title),
