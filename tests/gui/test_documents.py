@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QGuiApplication, QMouseEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -143,6 +143,21 @@ def click_link(window: MainWindow, text: str) -> None:
     view.ensureCursorVisible()
     place = view.cursorRect(cursor).center() + QPoint(1, 0)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_files_dropped_on_the_search_field_of_a_report_are_opened(
+    window: MainWindow, wait_until: WaitUntil
+):
+    choose(window, "SR", wait_until)
+    search = window.documents.report.search
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/images/a.dcm")])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    event = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, left, none)
+    QApplication.sendEvent(search, event)
+    assert event.isAccepted()
+    assert not search.acceptDrops()  # where a line edit inserts the file's address
+    assert search.text() == ""
 
 
 def test_a_report_is_read_in_the_place_of_the_image(window: MainWindow, wait_until: WaitUntil):

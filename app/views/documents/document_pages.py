@@ -159,6 +159,7 @@ class ReportPage(QWidget):
         self.search.setAccessibleName(tr("Search in the report"))
         self.search.setToolTip(plain_tip(tr("Search in the report; Enter finds the next place")))
         self.search.setClearButtonEnabled(True)
+        self.search.setAcceptDrops(False)  # a file that is dropped here is opened
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(260)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
