@@ -863,7 +863,7 @@
         <message>
             <location filename="../../app/workspace/hanging.py" />
             <source>an earlier study of the patient is open</source>
-            <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
+            <translation>eine frühere Studie des Patienten ist geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1584,7 +1584,7 @@
         <message>
             <location filename="../../resources/hanging/chest-prior.toml" />
             <source>Chest: current beside prior</source>
-            <translation>Thorax: aktuell neben Voraufnahme</translation>
+            <translation>Thorax: aktuell neben vorher</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/chest.toml" />
@@ -2062,7 +2062,7 @@
         <message>
             <location filename="../../resources/hanging/ct-prior.toml" />
             <source>CT: current beside prior</source>
-            <translation>CT: aktuell neben Voruntersuchung</translation>
+            <translation>CT: aktuell neben vorher</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4335,7 +4335,6 @@
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <location filename="../../app/views/shortcuts.py" />
             <source>Key</source>
             <translation>Schlüssel</translation>
         </message>
@@ -5059,7 +5058,7 @@
         <message>
             <location filename="../../resources/hanging/mr-prior.toml" />
             <source>MR: current beside prior</source>
-            <translation>MR: aktuell neben Voruntersuchung</translation>
+            <translation>MR: aktuell neben vorher</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -7315,6 +7314,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Shipped with Sightline. Duplicate it to have one that you can edit.</source>
             <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Shortcut</source>
+            <translation>Taste</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QKeySequence
 
 from app.errors import FileProblem
 from app.imaging.types import Content, Study
@@ -110,7 +110,7 @@ class StudyHanging(QObject):
             "info",
             tr(arrangement.protocol.title),
             tr("{own}{why}. {key} shows the study as before.").format(
-                own=own, why=why, key=self.undo_key() or tr("Undo")
+                own=own, why=why, key=_shown_key(self.undo_key()) or tr("Undo")
             ),
             action=(tr("Undo"), partial(self._undo, self._workspace.commands.undo_label)),
         )
@@ -246,3 +246,8 @@ def _modality_of(study: Study) -> str:
     """Return the modality of a study's first images; "" if it has none."""
     images = (one.modality for one in study.series if one.content is Content.IMAGE)
     return next(images, "")
+
+
+def _shown_key(key: str) -> str:
+    """Return a key such as "Ctrl+Z" as this computer and language name it."""
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
