@@ -335,6 +335,8 @@ class DockRail(QToolBar):
         self.setMovable(False)
         self.setIconSize(QSize(SPACE.icon, SPACE.icon))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        if (layout := self.layout()) is not None:  # Qt has taken the margins of any toolbar
+            layout.setContentsMargins(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs)
         self.toggleViewAction().setVisible(False)
         self.buttons: dict[str, RailButton] = {}
         for name, action in actions.items():
