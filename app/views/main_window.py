@@ -282,6 +282,8 @@ class MainWindow(QMainWindow):
         made = WindowDocks(self, self.viewports, panels)
         for shown in (made.titles["Findings"], made.rail.buttons["Findings"]):
             self.findings_list.count_changed.connect(shown.set_count)
+        if isinstance(self.chat, ChatDock):
+            self.chat.attention_wanted.connect(made.mark_assistant)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))

@@ -90,6 +90,7 @@ class StartupActions(QObject):
             self._fail("the image took too long to appear")
         if self._request.ask:
             self._chat.run_ended.connect(self._on_run_ended)
+            self._window.docks["Assistant"].show()
             self._chat.submit(self._request.ask)
             if self._request.screenshot:
                 self._timer = settle(

@@ -168,6 +168,11 @@ class WindowDocks(QObject):
         last = [name for name in (self._last, _FIRST) if name in shown]
         return next(iter((*held, *last, *shown)), "")
 
+    def mark_assistant(self) -> None:
+        """Mark the assistant on the rail until it is opened: it asks something, or has answered."""
+        if self.by_name["Assistant"].isHidden():
+            self.rail.buttons["Assistant"].set_count(1)
+
     def toggle_all(self) -> None:
         """Hide all docks, so that the images have the room; or show those again."""
         shown = self._shown()
@@ -208,6 +213,8 @@ class WindowDocks(QObject):
     def _opened(self, name: str, dock: QDockWidget) -> None:
         """Bring a dock that was just opened to the front; in a narrow window, collapse others."""
         self._last = name
+        if name == "Assistant":
+            self.rail.buttons[name].set_count(0)
         QTimer.singleShot(0, dock, lambda: self._bring_forward(dock))
         if self.narrow and not dock.isFloating():
             self._show_only([name])

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from app.imaging.findings import Point
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import scrolled
+from app.views.chat.dock import ChatDock
 from app.views.command_palette import commands_of
 from app.views.main_window import MainWindow
 from app.views.menu_bar import ToolGroup
@@ -128,6 +129,23 @@ def test_a_dock_on_the_rail_says_its_key_and_how_much_is_in_it(
     wait_until(lambda: button.count == 2)
     assert button.accessibleName() == "Findings, 2"
     assert button.grab().toImage() != bare
+
+
+def test_the_rail_says_that_the_assistant_has_answered(
+    program_window: MainWindow, wait_until: WaitUntil
+):
+    window, chat = program_window, program_window.chat
+    assert isinstance(chat, ChatDock)
+    window.resize(1000, 700)
+    wait_until(lambda: window.arrangement.narrow and not window.busy)
+    press(window, "Assistant")
+    chat.composer.edit.setPlainText("What can you do?")
+    QTest.keyClick(chat.composer.edit, Qt.Key.Key_Return)
+    press(window, "Studies")
+    button = window.arrangement.rail.buttons["Assistant"]
+    wait_until(lambda: chat.is_idle() and button.count == 1)
+    press(window, "Assistant")
+    assert button.count == 0
 
 
 def test_docks_come_back_when_the_window_is_wide_again(open_window: Open, wait_until: WaitUntil):

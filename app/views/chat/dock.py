@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from app.agent.events import RunEvent
+from app.agent.events import ApprovalRequested, RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.audit.exports import record_deletion
 from app.errors import SightlineError
@@ -56,6 +56,7 @@ class ChatDock(QWidget):
     """The chat with the assistant, docked in the main window."""
 
     run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
+    attention_wanted = Signal()  # a question to the user, or an answer
     model_settings_wanted = Signal()
     limits_wanted = Signal()
     models_wanted = Signal(str)  # name of the model to choose there
@@ -235,12 +236,15 @@ class ChatDock(QWidget):
     def _on_event(self, event: RunEvent) -> None:
         if self._live is not None and self._live.running:
             self._live.handle(event)
+        if isinstance(event, ApprovalRequested):
+            self.attention_wanted.emit()
 
     def _on_run_ended(self, run_id: str, kind: str) -> None:
         unsaved = self.thread.take_notice() if self.thread is not None else ""
         if unsaved:
             self.conversation.add_note(Notice(unsaved, tone="warning"))
         self.run_ended.emit(run_id, kind)
+        self.attention_wanted.emit()
 
     def _show_state(self) -> None:
         self.composer.set_busy(self._agent.busy, self._agent.stopping)
