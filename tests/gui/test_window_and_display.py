@@ -14,7 +14,7 @@ import pyqtgraph as pg
 import pytest
 from numpy.typing import NDArray
 from pydicom.data import get_palette_files
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -687,3 +687,25 @@ def test_enlarged_pixels_are_smooth_or_sharp_in_every_viewport_and_it_is_remembe
     window.viewports.show_layout("1x2")
     assert not any(one.canvas.layer.smooth for one in window.viewports.frames)
     assert not DisplaySettings(window_home(window) / "display.json").smooth
+
+
+def test_an_image_is_no_longer_called_of_true_size_on_another_or_remeasured_screen(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    show(window, decoder, wait_until, spacing=Spacing(0.5, 0.5, SpacingSource.CALIBRATED))
+    canvas, settings = window.canvas, window.display_settings
+
+    def is_true() -> bool:
+        return any("(true size)" in line for line in canvas.overlay.corners.bottom_left)
+
+    screen = screen_key(canvas.screen())
+    settings.set_pixel_mm(screen, 0.25)
+    QTest.keyClick(canvas, KEY.Key_T)
+    assert is_true()
+    settings.set_pixel_mm(screen, 0.5)
+    assert not is_true()
+    settings.set_pixel_mm(screen, 0.25)
+    assert is_true()
+    monkeypatch.setattr("app.views.canvas.canvas.screen_key", lambda _screen: "another")
+    QApplication.sendEvent(canvas, QEvent(QEvent.Type.ScreenChangeInternal))
+    assert not is_true()

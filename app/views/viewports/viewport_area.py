@@ -375,9 +375,10 @@ class ViewportArea(ScreenArea):
                 one.toggle()
 
     def _follow_display(self) -> None:
-        """Draw enlarged pixels smooth or sharp in every viewport."""
+        """Draw enlarged pixels smooth or sharp, and use what was measured of the screens."""
         for frame in self._frames.values():
             frame.canvas.set_smooth(self._services.display.smooth)
+            frame.canvas.measure_again(self._services.display.pixel_mm)
 
     # Drops
 
