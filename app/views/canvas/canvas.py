@@ -224,6 +224,7 @@ class Canvas(ImageView):
         # Within a series the old image stays, with its own corner text, until the next is there;
         # an image of another series or patient must never be seen after a new one was chosen.
         if not same:
+            self._press = self._drag_from = None  # a drag goes on in no other image
             self._clear()
         self.status_changed.emit()
 

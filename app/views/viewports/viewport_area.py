@@ -365,6 +365,7 @@ class ViewportArea(ScreenArea):
         self.detail = every[(every.index(self.detail) + 1) % len(every)]
         for frame in self._frames.values():
             frame.canvas.set_detail(self.detail)
+        self.panes.set_detail(self.detail)
 
     def play_all(self) -> None:
         """Play the cines of all viewports, each at its own rate; pause them if one is playing."""
