@@ -397,6 +397,12 @@ def locked(path: Path) -> Generator[None]:
 Content = TypeVar("Content")
 
 
+_UNUSABLE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
+    OverflowError,  # a whole number beyond every float
+)
+
+
 class UserFile(Generic[Content]):
     """A small JSON file of the user's, which several programs may change at the same time.
 
@@ -435,7 +441,7 @@ class UserFile(Generic[Content]):
             return self._parse(json.loads(read_regular(self.path, LARGEST).decode("utf-8-sig")))
         except FileNotFoundError:
             return self._empty
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except _UNUSABLE as error:
             _log.warning("%s is unreadable: %s", self.path.name, type(error).__name__)
             self.problem = set_aside(self.path, self._what)
             return self._empty

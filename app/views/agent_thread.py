@@ -58,6 +58,7 @@ class Question:
     text: str
     thread: Any
     request: Any  # for the runner, or the SightlineError that building it raised
+    about: str = ""  # SOP Instance UID of the image that was shown when it was asked
 
 
 class AgentThread(QObject):
@@ -132,7 +133,9 @@ class AgentThread(QObject):
             request = self._make_request(text, thread)
         except SightlineError as error:
             request = error
-        question = Question(next(self._numbers), text, thread, request)
+        shown = self._results.acquired if self._results is not None else None
+        about = shown.sop_instance_uid if shown is not None else ""
+        question = Question(next(self._numbers), text, thread, request, about)
         self._pending.append(question)
         self._next()
         self.changed.emit()
@@ -219,7 +222,8 @@ class AgentThread(QObject):
     def _deliver(self, event: RunEvent) -> None:
         if isinstance(event, ToolFinished) and self._results is not None:
             try:
-                self._results.take_results(event.tool, event.findings, event.artifacts)
+                about = self._current.about if self._current is not None else ""
+                self._results.take_results(event.tool, event.findings, event.artifacts, about)
             except Exception:  # a result that cannot be shown must not end the run
                 _log.exception("the results of a tool call could not be shown")
         self.run_event.emit(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
 
 _LEAST_SHARE = 1e-4  # width of a window of fractional values, as a share of all values
 _FAR = 1e12
+_MOST_DECIMALS = 15
 _NO_WINDOW = translatable("This image has colours of its own, and no window")
 _NO_IMAGE = translatable("No image is shown")
+
+
+def _decimals(width: float) -> int:
+    """Return with how many decimals limits that are less than 1 apart can be told and typed."""
+    return 5 if width <= 0 else min(max(5, 3 - math.floor(math.log10(width))), _MOST_DECIMALS)
 
 
 class HistogramPanel(QDialog):
@@ -168,7 +175,7 @@ class HistogramPanel(QDialog):
         decimals = 0 if self._whole and low.is_integer() and high.is_integer() else 2
         blockers = [QSignalBlocker(field) for field in (self.low_field, self.high_field)]
         for field, value in ((self.low_field, low), (self.high_field, high)):
-            field.setDecimals(decimals if high - low >= 1 else 5)
+            field.setDecimals(decimals if high - low >= 1 else _decimals(high - low))
             field.setValue(value)
         del blockers
         if self._following:

@@ -308,11 +308,15 @@ class Layout:
     def show_pictures(self, edge: Edge) -> None:
         """Make a viewport the one with the tools' pictures, if none is.
 
-        It is an empty one beside the active viewport, or else a new one at `edge` of that.
+        It is an empty one beside the active viewport, or else a new one at `edge` of that. Where
+        there is no room for more, all are shown again, and it may be the last one.
         """
         if self.pictures is not None:
             return
         others = [one for one in self.screen.visible if one is not self.active]
+        if not others and len(self.screen.viewports) >= MOST:  # the active one is maximised
+            self.screen.maximised = None
+            others = [one for one in self.screen.viewports if one is not self.active]
         empty = next((one for one in others if one.instance is None), None)
         self._split_for_pictures = empty is None and len(self.screen.viewports) < MOST
         if self._split_for_pictures:

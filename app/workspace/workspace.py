@@ -461,13 +461,21 @@ class Workspace:
                 yield from (item for item in series.instances if item.is_image)
 
     def take_results(
-        self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
+        self,
+        tool: str,
+        findings: Sequence[Finding],
+        artifacts: Sequence[Artifact],
+        about: str | None = None,
     ) -> None:
-        """Add a tool call's findings, and open its pictures (artifacts to be shown) in panes."""
+        """Add a tool call's findings, and open its pictures (artifacts to be shown) in panes.
+
+        Pictures without a source stand beside the image with the SOP Instance UID `about`, which
+        was shown when they were asked for ("" for none); by default beside the shown one.
+        """
         self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":
-                self.panes.show(self._pane(tool, artifact))
+                self.panes.show(self._pane(tool, artifact, about))
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
         """Show a picture in a pane beside the image that it was made from."""
@@ -478,11 +486,12 @@ class Workspace:
             if source is not None:
                 self.viewport.show(source)
 
-    def _pane(self, tool: str, artifact: Artifact) -> Pane:
+    def _pane(self, tool: str, artifact: Artifact, about: str | None = None) -> Pane:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
         known = self.panes.of_picture(artifact.path)  # shown again: still of that image
         shown_uid = shown.sop_instance_uid if shown else ""
+        beside = shown_uid if about is None else about
         content = str(artifact.options.get("shows") or source)
         options = dict(artifact.options)
         if known is not None:
@@ -493,7 +502,7 @@ class Workspace:
             artifact.description,
             self.title_of(tool),
             options,
-            source or (known.sop_instance_uid if known else "") or shown_uid,
+            source or (known.sop_instance_uid if known else "") or beside,
             known.instance if known else self.instance_of(content) if content else None,
         )
 

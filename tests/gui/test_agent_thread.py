@@ -28,9 +28,12 @@ from app.agent.loop.runner import AgentRunner
 from app.agent.request import Question
 from app.agent.sessions import Thread
 from app.errors import FileProblem
+from app.tools.api import Artifact
 from app.views.agent_thread import AgentThread
 from app.workspace.workspace import Workspace
 from tests.gui.chat_support import FakeRunner, finding
+from tests.gui.viewer_support import found as found_in
+from tests.gui.viewer_support import instance, study
 from tests.support.fake_tools import FakeRegistry, NoHost, NoImages, pack
 from tests.support.scripted_model import ScriptedModel, Stall, call, says
 
@@ -165,6 +168,25 @@ def test_events_and_results_arrive_on_the_gui_thread(rig: Rig, wait_until: Wait)
     wait_until(lambda: ("tool_finished", True) in seen)
     assert seen == [("run_started", True), ("findings", True), ("tool_finished", True)]
     assert rig.workspace.annotations.get(found.id) is not None
+
+
+def test_a_picture_without_a_source_stays_beside_the_image_of_its_question(
+    rig: Rig, tmp_path: Path, wait_until: Wait
+):
+    first, other = instance("a"), instance("b")
+    rig.workspace.add(found_in(study(first, uid="1")))
+    rig.workspace.studies.add(found_in(study(other, uid="2")))
+    rig.agent.ask("q", rig.thread)
+    rig.workspace.viewport.show(other)  # another patient, before the tool has finished
+    shown = Artifact(tmp_path / "made.png", "show")
+    made = rig.runner.make(
+        ToolFinished, call_id="c", tool="t", status="ok", summary="", artifacts=[shown]
+    )
+    rig.runner.say_elsewhere([made]).join()
+    wait_until(lambda: rig.events and rig.events[-1].kind == "tool_finished")
+    assert rig.workspace.panes.all == (), "another patient's picture beside this one"
+    rig.workspace.viewport.show(first)
+    assert [pane.path for pane in rig.workspace.panes.all] == [shown.path]
 
 
 def test_questions_wait_and_start_in_order(rig: Rig, wait_until: Wait):

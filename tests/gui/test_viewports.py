@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QMouseEvent
 from PySide6.QtTest import QTest
@@ -25,6 +27,7 @@ from app.imaging.types import (
     Study,
     Window,
 )
+from app.tools.api import Artifact
 from app.views.canvas.rendering import Job
 from app.views.main_window import MainWindow
 from app.views.viewports.linking import BY_NUMBER, BY_POSITION
@@ -34,6 +37,7 @@ from app.workspace import drawing
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol, ViewportRule
 from app.workspace.layout import LAYOUTS, Edge
 from app.workspace.workspace import Workspace
+from tests.gui.canvas_scene import move
 from tests.gui.heartbeat import Heartbeat
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -307,6 +311,40 @@ def test_close_viewport_gives_its_room_to_the_neighbour(desk: Desk):
     assert desk.shown == ["a0"]
     assert desk.frames[0].geometry() == desk.window.viewports.rect()
     assert not desk.window.actions_.layout_menu.close_one.isEnabled()
+
+
+def test_a_drag_of_the_window_does_not_go_on_in_another_patient_s_image(desk: Desk):
+    canvas, workspace = desk.window.canvas, desk.window.workspace
+    other, pixels = placed("z0", (0.0, 0.0, 0.0), space="9.9", patient="0815")
+    desk.decoder.frames[("z0", 0)] = pixels
+    series = Series("s.z", "z", "CT", 1, (other,))
+    workspace.studies.add(found(Study("z", "CT", "Roe^Rick", "0815", "20240131", (series,))))
+    QTest.mousePress(canvas.viewport(), LEFT, pos=QPoint(200, 200))
+    move(canvas.viewport(), QPoint(260, 200), LEFT)
+    desk.settle()
+    assert workspace.viewport.display.window is not None
+    workspace.viewport.show(other)  # e.g. by a protocol, when its scan has ended
+    desk.settle()
+    move(canvas.viewport(), QPoint(264, 204), LEFT)
+    desk.settle()
+    assert desk.shown == ["z0"]
+    assert workspace.viewport.display.window is None
+
+
+def test_pictures_of_tools_hide_names_like_the_images(desk: Desk, tmp_path: Path):
+    file = tmp_path / "made.png"
+    Image.fromarray(np.zeros((40, 40), np.uint8)).save(file)
+    shown = Artifact(file, "show", source=ImageRef("a0", 0, "sha-a0"))
+    desk.window.workspace.take_results("t", (), (shown,))
+    desk.settle()
+    (view,) = desk.window.viewports.panes.views
+    assert "Doe, Jane" in view.view.overlay.corners.top_left
+    desk.window.viewports.next_detail()
+    assert view.view.overlay.corners.top_left == ("2024-01-31",)
+    desk.window.workspace.take_results("t", (), (replace(shown, title="Again"),))
+    desk.settle()
+    (view,) = desk.window.viewports.panes.views
+    assert view.view.overlay.corners.top_left == ("2024-01-31",)
 
 
 # Drops

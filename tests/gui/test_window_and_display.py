@@ -14,14 +14,23 @@ import pyqtgraph as pg
 import pytest
 from numpy.typing import NDArray
 from pydicom.data import get_palette_files
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import grey_limits
-from app.imaging.types import Rescale, Shutter, Spacing, SpacingSource, Voi, VoiFunction, Window
+from app.imaging.types import (
+    Lut,
+    Rescale,
+    Shutter,
+    Spacing,
+    SpacingSource,
+    Voi,
+    VoiFunction,
+    Window,
+)
 from app.views.canvas import colormaps
 from app.views.canvas.image_layer import to_array
 from app.views.canvas.mouse_gestures import RANGE_PX, dragged_window
@@ -687,3 +696,53 @@ def test_enlarged_pixels_are_smooth_or_sharp_in_every_viewport_and_it_is_remembe
     window.viewports.show_layout("1x2")
     assert not any(one.canvas.layer.smooth for one in window.viewports.frames)
     assert not DisplaySettings(window_home(window) / "display.json").smooth
+
+
+def test_an_image_is_no_longer_called_of_true_size_on_another_or_remeasured_screen(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    show(window, decoder, wait_until, spacing=Spacing(0.5, 0.5, SpacingSource.CALIBRATED))
+    canvas, settings = window.canvas, window.display_settings
+
+    def is_true() -> bool:
+        return any("(true size)" in line for line in canvas.overlay.corners.bottom_left)
+
+    screen = screen_key(canvas.screen())
+    settings.set_pixel_mm(screen, 0.25)
+    QTest.keyClick(canvas, KEY.Key_T)
+    assert is_true()
+    settings.set_pixel_mm(screen, 0.5)
+    assert not is_true()
+    settings.set_pixel_mm(screen, 0.25)
+    assert is_true()
+    monkeypatch.setattr("app.views.canvas.canvas.screen_key", lambda _screen: "another")
+    QApplication.sendEvent(canvas, QEvent(QEvent.Type.ScreenChangeInternal))
+    assert not is_true()
+
+
+def test_a_colour_map_over_a_look_up_table_has_no_scale_that_would_be_false(scene: Scene):
+    falling = Lut(0, 16, np.linspace(65535, 0, 1001).astype(np.uint16))
+    scene.show(voi=Voi((), (falling,)))
+    scene.canvas.set_colormap("hot iron")
+    scene.settle()
+    assert not scene.canvas.color_bar.isVisible()  # 0 is the brightest here, not the darkest
+    scene.canvas.set_window(Window(500, 1000, VoiFunction.SIGMOID))
+    scene.settle()
+    assert not scene.canvas.color_bar.isVisible()
+    scene.canvas.set_window(Window(500, 1000))
+    scene.settle()
+    assert scene.canvas.color_bar.isVisible()
+
+
+def test_the_fields_of_the_histogram_show_very_small_limits(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    stored = (np.arange(8000).reshape(80, 100) * 1e-10).astype(np.float32)
+    show(window, decoder, wait_until, stored=stored, voi=Voi(), rescale=Rescale())
+    panel = panel_of(window, wait_until)
+    before = limits_of(window)
+    assert panel.high_field.value() == pytest.approx(before[1], rel=1e-3)
+    panel.high_field.setFocus()
+    panel.high_field.selectAll()
+    QTest.keyClicks(panel.high_field, "0.0000005\r")
+    assert limits_of(window) == pytest.approx((before[0], 5e-7), rel=0.02)

@@ -75,6 +75,8 @@ SMALL = 300
 """Px of the shorter side of a canvas below which it has room for the most important texts only."""
 
 
+_OTHER_SCREEN = (QEvent.Type.ScreenChangeInternal, QEvent.Type.DevicePixelRatioChange)
+
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
 _CURSORS = {ZOOM: "zoom-in", SCROLL: "move-vertical"}
@@ -222,6 +224,7 @@ class Canvas(ImageView):
         # Within a series the old image stays, with its own corner text, until the next is there;
         # an image of another series or patient must never be seen after a new one was chosen.
         if not same:
+            self._press = self._drag_from = None  # a drag goes on in no other image
             self._clear()
         self.status_changed.emit()
 
@@ -403,6 +406,14 @@ class Canvas(ImageView):
             self.set_zoom(zoom)
         self._update_overlay()
         return self._is_true_size()
+
+    def measure_again(self, pixel_mm: Callable[[str], float | None]) -> None:
+        """Take over a new calibration; `pixel_mm` returns the mm of a pixel by screen, or None."""
+        if self._ruler is not None:
+            screen = self._ruler[1]
+            known = pixel_mm(screen)
+            self._ruler = (known, screen) if known is not None else None
+            self._update_overlay()
 
     def _true_zoom(self) -> float | None:
         """Return the zoom at which the image has its true size on its screen; None if unknown."""
@@ -731,6 +742,8 @@ class Canvas(ImageView):
         if ev.type() == QEvent.Type.ShortcutOverride and self.magnifier.is_key(ev):
             ev.accept()
             return True
+        if ev.type() in _OTHER_SCREEN and hasattr(self, "overlay"):
+            self._update_overlay()  # what is of true size on one screen is not on another
         return super().event(ev)
 
     def keyPressEvent(self, ev: QKeyEvent) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.imaging.pixels.windows import grey_limits
-from app.imaging.types import Frame, Window
+from app.imaging.types import Frame, VoiFunction, Window
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.text_overlay import MARGIN, corner_font
@@ -30,8 +30,14 @@ class ColorScale:
     bottom: str
 
 
-def color_scale(name: str, frame: Frame, window: Window, *, inverted: bool) -> ColorScale:
-    """Return the scale of a map over a frame in a window; `inverted` by the user."""
+def color_scale(name: str, frame: Frame, window: Window, *, inverted: bool) -> ColorScale | None:
+    """Return the scale of a map over a frame in a window; `inverted` by the user.
+
+    None where the colours do not follow the values along a line: their ends would be false.
+    """
+    bent = window.lut >= 0 or window.function is VoiFunction.SIGMOID
+    if bent or frame.presentation_lut is not None:
+        return None
     low, high = grey_limits(window)
     units = frame.rescale.units
     texts = [f"{wording.number(value)} {units}".strip() for value in (low, high)]

@@ -201,6 +201,12 @@ def _without_names(instance: Instance) -> Instance:
     return replace(instance, attributes=kept)
 
 
+def picture_corners(instance: Instance, detail: Detail) -> Corners:
+    """Return the texts in the corners of a tool's picture that was made of an image."""
+    named = instance if detail is Detail.ALL else _without_names(instance)
+    return Corners(() if detail is Detail.NONE else patient_lines(named))
+
+
 def patient_lines(instance: Instance) -> Lines:
     """Return the lines at the top left: patient and study."""
     get = instance.get

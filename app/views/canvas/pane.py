@@ -21,7 +21,7 @@ from app.imaging.types import VoiFunction, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import colormaps, synthetic_band
-from app.views.canvas.corner_text import Corners, Sides, patient_lines
+from app.views.canvas.corner_text import Detail, Sides, picture_corners
 from app.views.canvas.image_layer import pyramid, whole_patches
 from app.views.canvas.image_view import DRAG_ZOOM, ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, Drag, drag_of, dragged_window
@@ -171,7 +171,7 @@ class PaneView(QWidget):
         if pane.options.get("synthetic"):
             self._mark(str(pane.options.get("model") or tr("a model")))
         if pane.instance is not None:
-            self.view.overlay.set_corners(Corners(patient_lines(pane.instance)))
+            self.set_detail(Detail.ALL)
             self.view.overlay.set_sides(Sides(*pane.sides))
         self.view.setAccessibleName(pane.title or tr("Picture"))
         self.note = label("", "caption", wrap=True)
@@ -198,6 +198,11 @@ class PaneView(QWidget):
         )
         self.note.setVisible(bool(self.note.text()))
         background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
+
+    def set_detail(self, detail: Detail) -> None:
+        """Set how much text the corners show."""
+        if self.pane.instance is not None:
+            self.view.overlay.set_corners(picture_corners(self.pane.instance, detail))
 
     def _take(self, read: tuple[Levels, str]) -> None:
         if not isValid(self):
@@ -229,6 +234,7 @@ class PaneArea(QTabWidget):
         self._panes = panes
         self._background = background
         self._tool = ""
+        self._detail = Detail.ALL
         self.setDocumentMode(True)
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
@@ -241,6 +247,12 @@ class PaneArea(QTabWidget):
         self._tool = tool
         for view in self.views:
             view.view.tool = tool
+
+    def set_detail(self, detail: Detail) -> None:
+        """Set how much text the corners of the pictures show."""
+        self._detail = detail
+        for view in self.views:
+            view.set_detail(detail)
 
     @property
     def views(self) -> list[PaneView]:
@@ -266,6 +278,7 @@ class PaneArea(QTabWidget):
                 close = partial(self._panes.close, pane)
                 view = PaneView(pane, self._background, close)
                 view.view.tool = self._tool
+                view.set_detail(self._detail)
                 # A tab's "&" would be taken for a mnemonic.
                 name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
                 self.setCurrentIndex(self.addTab(view, name))

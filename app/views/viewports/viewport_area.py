@@ -365,6 +365,7 @@ class ViewportArea(ScreenArea):
         self.detail = every[(every.index(self.detail) + 1) % len(every)]
         for frame in self._frames.values():
             frame.canvas.set_detail(self.detail)
+        self.panes.set_detail(self.detail)
 
     def play_all(self) -> None:
         """Play the cines of all viewports, each at its own rate; pause them if one is playing."""
@@ -375,9 +376,10 @@ class ViewportArea(ScreenArea):
                 one.toggle()
 
     def _follow_display(self) -> None:
-        """Draw enlarged pixels smooth or sharp in every viewport."""
+        """Draw enlarged pixels smooth or sharp, and use what was measured of the screens."""
         for frame in self._frames.values():
             frame.canvas.set_smooth(self._services.display.smooth)
+            frame.canvas.measure_again(self._services.display.pixel_mm)
 
     # Drops
 

@@ -163,3 +163,13 @@ def test_listeners_hear_of_the_active_viewport_only():
     assert heard == ["image"]
     first.show(None)
     assert heard == ["image"]
+
+
+def test_pictures_find_a_place_on_a_full_screen_with_one_viewport_maximised():
+    layout = Layout(Viewport)
+    layout.arrange(LAYOUTS["4x4"])
+    layout.maximise(True)
+    layout.show_pictures("right")
+    assert layout.pictures in layout.viewports[1:]
+    assert layout.pictures in layout.visible
+    assert layout.active is layout.viewports[0]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from app.workspace.display_settings import DisplaySettings
 from app.workspace.recent import MOST, RecentOpenings, opening_text
+from app.workspace.window_presets import WindowPresets
 
 
 @pytest.fixture
@@ -94,3 +96,18 @@ def test_two_programs_at_once_lose_nothing_of_each_other(tmp_path: Path, folders
 def test_an_opening_in_words():
     assert opening_text((Path("/a/ct head"),)) == "ct head"
     assert opening_text((Path("/a/1.dcm"), Path("/a/2.dcm"))) == "1.dcm and 1 more"
+
+
+def test_numbers_beyond_every_float_are_set_aside_in_every_file_of_the_user(tmp_path: Path):
+    big = "1" + "0" * 400
+    files = {name: tmp_path / f"{name}.json" for name in ("recent", "presets", "display")}
+    slot = f'{{"paths": ["/a"], "slots": [[{big}, 0, 1, 1]], "shown": [""]}}'
+    files["recent"].write_text(f'{{"openings": [], "session": {slot}}}')
+    row = f'{{"name": "a", "center": {big}, "width": 2}}'
+    files["presets"].write_text(f'{{"presets": {{"CT": [{row}]}}}}')
+    files["display"].write_text(f'{{"screens": {{"one": {big}}}}}')
+    recent = RecentOpenings(files["recent"])
+    assert recent.session is None
+    stores = (recent, WindowPresets(files["presets"]), DisplaySettings(files["display"]))
+    assert all(store.problem for store in stores)
+    assert all(file.with_name(f"{file.name}.broken").exists() for file in files.values())
