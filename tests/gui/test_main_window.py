@@ -617,7 +617,7 @@ def test_docks_restored_from_a_narrow_window_widen_with_the_next(
     again.show()
     assert dock_widths(again)["Studies"] < 250
     again.resize(1400, 600)
-    assert dock_widths(again)["Studies"] == 236
+    assert dock_widths(again)["Studies"] >= 236  # as much as a window of this width gives it
     again.close()
 
 
