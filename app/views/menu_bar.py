@@ -104,7 +104,11 @@ class MainActions:
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
         viewports.frame_made.connect(self._tell_keys)
-        for frame in viewports.frames:
+        self._tell_all_keys()
+        self.shortcuts_.changed.connect(self._tell_all_keys)
+
+    def _tell_all_keys(self) -> None:
+        for frame in self._window.viewports.frames:
             self._tell_keys(frame)
 
     def _tell_keys(self, frame: ViewportFrame) -> None:
