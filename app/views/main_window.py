@@ -763,6 +763,7 @@ class ModelHostButton(QPushButton):
             restyle(self)
 
 
+_STATE_MARK = b"\0\0\0\xff"  # what a saved state begins with
 _LARGEST_LAYOUT = 2**20  # bytes of its file
 LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layouts are then ignored
 
@@ -777,7 +778,6 @@ def save_layout(
     if path.exists() and not path.is_file():
         return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
-    settings.setValue("window/version", LAYOUT_VERSION)
     settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
     settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
     for name, value in others.items():
@@ -799,12 +799,11 @@ def restore_layout(
     except (OSError, ValueError):
         tell(set_aside(path, "The layout of the window"))
         return False
-    settings = QSettings(str(path), QSettings.Format.IniFormat)
-    version = str(settings.value("window/version", LAYOUT_VERSION))
     geometry, state = (saved_bytes(path, name) for name in ("geometry", "state"))
     if window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION):
         return True
-    if version == str(LAYOUT_VERSION):
+    mark, version = state.data()[:4], state.data()[4:8]  # as Qt writes them
+    if mark != _STATE_MARK or version == LAYOUT_VERSION.to_bytes(4, "big"):
         tell(set_aside(path, "The layout of the window"))
     return False
 

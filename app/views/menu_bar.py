@@ -106,10 +106,15 @@ class MainActions:
         viewports.frame_made.connect(self._follow_start_page)
         for frame in viewports.frames:
             self._follow_start_page(frame)
+        self.shortcuts_.changed.connect(self._tell_all_keys)
 
     def _follow_start_page(self, frame: ViewportFrame) -> None:
         frame.placeholder.begun.connect(partial(self._tell_keys, frame))
         self._tell_keys(frame)
+
+    def _tell_all_keys(self) -> None:
+        for frame in self._window.viewports.frames:
+            self._tell_keys(frame)
 
     def _tell_keys(self, frame: ViewportFrame) -> None:
         """Give the buttons of a viewport's start page the tooltips of their actions."""

@@ -4849,8 +4849,8 @@
         </message>
         <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
-            <source>Maximise  (X or double click)</source>
-            <translation>Maximieren  (X oder Doppelklick)</translation>
+            <source>Maximise  (or double click)</source>
+            <translation>Maximieren  (oder Doppelklick)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />

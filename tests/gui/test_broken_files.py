@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from app import paths, settings
 from app.settings import LARGEST, open_regular
+from app.views import main_window
 from app.views.main_window import MainWindow
 from app.wiring import Program
 from app.workspace.workspace import Workspace
@@ -27,7 +28,7 @@ FILES = (
 )
 WRONG_TYPES = {
     "settings.json": '{"llm": 7, "limits": [], "theme": {}, "device": 3, "policy": "no"}',
-    "window.ini": "[window]\nversion=2\ngeometry=12\nstate=@Invalid()\n",
+    "window.ini": "[window]\ngeometry=12\nstate=@Invalid()\n",
     "recent.json": '{"version": 1, "openings": [[5]], "session": "none"}',
     "shortcuts.json": '{"version": 1, "keys": {"invert": 5}}',
     "presets.json": '{"version": 1, "presets": {"CT": [{"name": 1, "center": "x", "width": 2}]}}',
@@ -156,3 +157,19 @@ def test_broken_files_are_set_aside_and_told_of(
     assert not again.window.notices.all() or "Mine" in again.told()
     assert again.window.actions_.invert.shortcut().toString() == "J"
     again.close()
+
+
+def test_the_layout_of_an_older_version_is_left_out_without_a_notice(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    file = paths.config_dir() / "window.ini"
+    monkeypatch.setattr(main_window, "LAYOUT_VERSION", main_window.LAYOUT_VERSION - 1)
+    Started(wait_until).close()
+    assert file.is_file()
+    monkeypatch.undo()
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    later = Started(wait_until)
+    assert "layout" not in later.told()
+    assert not (file.parent / "window.ini.broken").exists()
+    later.close()

@@ -43,7 +43,7 @@ class ViewportBar(QFrame):
         self.link.setChecked(True)
         self.link.clicked.connect(lambda on: self.link_wanted.emit(on))
         self.maximise = tool_button(
-            "maximize-2", tr("Maximise  (X or double click)"), self.maximise_wanted.emit, _ICON
+            "maximize-2", tr("Maximise  (or double click)"), self.maximise_wanted.emit, _ICON
         )
         self.close_button = tool_button("x", tr("Close viewport"), self.close_wanted.emit, _ICON)
         parts = (self.grip, self.link, self.maximise, self.close_button)
