@@ -188,7 +188,7 @@ def _parse(data: Any) -> dict[str, str]:
 class _CommandModel(RowModel):
     """The commands with their keys; a changed key is bold."""
 
-    columns = (translatable("Command"), translatable("Key"))
+    columns = (translatable("Command"), translatable("Keys to press"))
 
     def __init__(self, shortcuts: Shortcuts, parent: QObject) -> None:
         super().__init__(parent)

@@ -452,7 +452,6 @@ def _why(match: Match, study: Study) -> str:
     if match.words:
         texts = list(_texts_of(study))
         parts.append(next((word for word in match.words if _has_word((word,), texts)), ""))
-    parts.append("an earlier study of the patient is open" if match.prior else "")
     return ", ".join(part for part in parts if part)
 
 

@@ -861,6 +861,11 @@
             <translation>Eine frühere Studie des Patienten ist offen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/study_hanging.py" />
+            <source>an earlier study of the patient is open</source>
+            <translation>eine frühere Studie des Patienten ist geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
@@ -4330,7 +4335,6 @@
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <location filename="../../app/views/shortcuts.py" />
             <source>Key</source>
             <translation>Schlüssel</translation>
         </message>
@@ -4364,6 +4368,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Keys on the image</source>
             <translation>Tasten auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>Keys to press</source>
+            <translation>Taste</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -10261,6 +10270,15 @@ Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Si
 Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>{name} and %n more</source>
+            <extracomment>Singular: {name} and %n more</extracomment>
+            <translation>
+                <numerusform>{name} und %n weitere</numerusform>
+                <numerusform>{name} und %n weitere</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />

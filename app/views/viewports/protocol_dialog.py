@@ -188,10 +188,11 @@ class ProtocolDialog(QDialog):
         with QSignalBlocker(self.list):
             self.list.clear()
             for one in self._protocols.listed:
-                item = QListWidgetItem(one_line(one.title))
+                title = one.title if one.own else tr(one.title)
+                item = QListWidgetItem(one_line(title))
                 off_only = one.own and not one.enabled and self._protocols.is_shipped(one.name)
                 kind = tr("Your own") if one.own and not off_only else tr("Shipped")
-                item.setToolTip(plain_tip(f"{one.title}\n{kind}: {one.name}.toml"))
+                item.setToolTip(plain_tip(f"{title}\n{kind}: {one.name}.toml"))
                 item.setData(Qt.ItemDataRole.UserRole, one.name)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
                 item.setCheckState(_STATES[one.enabled])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QKeySequence
 
 from app.errors import FileProblem
 from app.imaging.types import Content, Study
@@ -104,12 +104,16 @@ class StudyHanging(QObject):
         self._workspace.hang(arrangement)
         self._hung = self._workspace.layout.slots
         own = tr("Your own layout") if arrangement.protocol.own else tr("Hanging protocol")
-        why = f" ({arrangement.why})" if arrangement.why else ""
+        prior = arrangement.protocol.match.prior
+        parts = (arrangement.why, tr("an earlier study of the patient is open") if prior else "")
+        reason = ", ".join(part for part in parts if part)
+        why = f" ({reason})" if reason else ""
+        key = QKeySequence(self.undo_key()).toString(QKeySequence.SequenceFormat.NativeText)
         self._notices.show_notice(
             "info",
             tr(arrangement.protocol.title),
             tr("{own}{why}. {key} shows the study as before.").format(
-                own=own, why=why, key=self.undo_key() or tr("Undo")
+                own=own, why=why, key=key or tr("Undo")
             ),
             action=(tr("Undo"), partial(self._undo, self._workspace.commands.undo_label)),
         )
