@@ -42,7 +42,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.settings import read_regular, set_aside
-from app.views import help_dialogs
+from app.views import help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
@@ -75,7 +75,7 @@ from app.views.widgets import confirm, label, plain_tip
 from app.views.window_docks import WindowDocks
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
-from app.workspace.recent import RecentOpenings, Session, opening_text
+from app.workspace.recent import RecentOpenings, Session
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
@@ -235,7 +235,10 @@ class MainWindow(QMainWindow):
         if self.recent.session is not None:
             offers.append((tr("The last session"), self.open_session))
         recent = self.recent.all()[:_RECENT_SHOWN]
-        return (*offers, *((opening_text(one), partial(self.open_paths, one)) for one in recent))
+        return (
+            *offers,
+            *((wording.opening_text(one), partial(self.open_paths, one)) for one in recent),
+        )
 
     @property
     def canvas(self) -> Canvas:

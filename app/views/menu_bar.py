@@ -30,7 +30,6 @@ from app.views.viewports.viewport_frame import ViewportFrame
 from app.views.widgets import plain_tip
 from app.views.window_docks import WindowDocks
 from app.workspace import drawing
-from app.workspace.recent import opening_text
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -477,7 +476,7 @@ class RecentMenu(QMenu):
         self.addAction(self._last_session)
         self.addSeparator()
         for number, opening in enumerate(openings, 1):
-            name = wording.one_line(opening_text(opening)).replace("&", "&&")
+            name = wording.one_line(wording.opening_text(opening)).replace("&", "&&")
             text = f"&{number}  {name}" if number < 10 else name
             action = self.addAction(text, partial(self._window.open_paths, opening))
             action.setToolTip(plain_tip("\n".join(map(str, opening))))

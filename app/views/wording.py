@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from app import paths
 from app.errors import SightlineError
@@ -50,6 +50,15 @@ def error_text(error: SightlineError) -> str:
 def one_line(text: str) -> str:
     """Return a text on one line, without control characters and direction-changing characters."""
     return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def opening_text(opening: Sequence[Path]) -> str:
+    """Return what was opened for a menu: the name of its file or folder, and how many more."""
+    first = opening[0].name or str(opening[0])
+    more = len(opening) - 1
+    return (
+        tr_n("{name} and %n more", "{name} and %n more", more).format(name=first) if more else first
+    )
 
 
 def person_name(text: str) -> str:

@@ -158,9 +158,3 @@ def _dump(kept: _Kept) -> Any:
             "shown": list(kept.session.shown),
         }
     return data
-
-
-def opening_text(opening: Opening) -> str:
-    """Return an opening for a menu: the name of its file or folder, and how many more."""
-    first = opening[0].name or str(opening[0])
-    return f"{first} and {len(opening) - 1} more" if len(opening) > 1 else first

@@ -10271,6 +10271,15 @@ Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>{name} and %n more</source>
+            <extracomment>Singular: {name} and %n more</extracomment>
+            <translation>
+                <numerusform>{name} und %n weitere</numerusform>
+                <numerusform>{name} und %n weitere</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>{name} as it would be sent</source>

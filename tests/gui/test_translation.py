@@ -33,7 +33,7 @@ from app.agent.privacy.consents import (
 from app.agent.privacy.model_pictures import risk_of
 from app.secrets import Secrets
 from app.settings import Settings as SettingsFile
-from app.views import help_dialogs
+from app.views import help_dialogs, wording
 from app.views.browser.study_rows import ROW as LIST_ROLE
 from app.views.main_window import MainWindow
 from app.views.settings.fields import SettingsPage
@@ -47,7 +47,9 @@ from app.views.translation import (
     tr_report,
     use_language,
 )
+from app.views.viewports.protocol_dialog import ProtocolDialog
 from app.views.widgets import ElidedLabel
+from app.workspace.hanging import PRIOR_IS_OPEN, Arrangement, Hung
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
@@ -134,6 +136,9 @@ def test_counts_and_qt_s_own_buttons_are_german(german: None):
     assert (tr("Close"), tr(""), tr("A series' own name")) == (
         "Schließen", "", "A series' own name",
     )  # fmt: skip
+    opened = (Path("/a/1.dcm"), Path("/a/2.dcm"), Path("/a/3.dcm"))
+    assert wording.opening_text(opened) == "1.dcm und 2 weitere"
+    assert wording.opening_text(opened[:1]) == "1.dcm"
     box = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
     assert box.buttons()[0].text().replace("&", "") == "Abbrechen"
 
@@ -338,3 +343,21 @@ def test_the_language_is_chosen_in_the_menu(window: MainWindow, wait_until: Wait
     assert (
         window.notices.all()[0].title.text() == "Die Einstellungen konnten nicht gespeichert werden"
     )
+
+
+def test_a_hanging_protocol_tells_in_german_what_it_is_and_how_to_undo_it(
+    window: MainWindow, wait_until: WaitUntil
+):
+    hanging = window.hanging
+    hanging.protocols.load()
+    protocol = next(one for one in hanging.protocols.all if one.match.prior)
+    hanging.hang(
+        Arrangement(protocol, tuple(Hung(None) for _ in protocol.slots), f"CT, {PRIOR_IS_OPEN}")
+    )
+    texts = [one.text() for told in window.notices.all() for one in told.findChildren(QLabel)]
+    assert any("CT, eine Voruntersuchung des Patienten ist geöffnet" in text for text in texts)
+    assert any("Strg+Z" in text for text in texts)
+    dialog = ProtocolDialog(hanging.protocols, lambda: None, window)
+    names = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+    assert "CT: aktuell neben Voruntersuchung" in names
+    dialog.deleteLater()

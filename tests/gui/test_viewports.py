@@ -839,6 +839,24 @@ def test_an_open_second_window_opens_again_at_the_next_start(desk: Desk, tmp_pat
 # Cine
 
 
+@pytest.mark.parametrize("state", ["WindowMaximized", "WindowFullScreen"])
+def test_a_second_window_that_filled_a_monitor_does_not_hide_the_only_one(desk: Desk, state: str):
+    desk.open_second()
+    second = desk.window.second
+    assert second is not None
+    second.setWindowState(getattr(Qt.WindowState, state))
+    desk.settle()
+    second.close()
+    desk.settle()
+    desk.open_second()
+    again = desk.window.second
+    assert again is not None
+    assert again.windowState() & (
+        Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
+    ) == (Qt.WindowState.WindowNoState)
+    assert again.width() < 1000
+
+
 def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
     desk.arrange("1x3")
     desk.link("scroll")  # what plays is not moved by the others

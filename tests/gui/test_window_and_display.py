@@ -746,3 +746,19 @@ def test_the_fields_of_the_histogram_show_very_small_limits(
     panel.high_field.selectAll()
     QTest.keyClicks(panel.high_field, "0.0000005\r")
     assert limits_of(window) == pytest.approx((before[0], 5e-7), rel=0.02)
+
+
+def test_nothing_is_said_of_an_image_whose_window_was_not_judged(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    sensible = Voi((Window(1650, 1000),))
+    for uid, voi in (("1.1", FLAT), ("1.2", sensible)):
+        decoder.frames[(uid, 0)] = frame(uid, stored=film(), voi=voi, rescale=Rescale())
+    window.workspace.add(found(study(*[instance(uid, Modality="MR") for uid in ("1.1", "1.2")])))
+    wait_until(lambda: hint_of(window).isVisible())
+    canvas = window.canvas
+    for key, seen in ((KEY.Key_Down, False), (KEY.Key_Up, True)):
+        before = canvas.frame
+        QTest.keyClick(canvas, key)
+        wait_until(lambda before=before: canvas.frame is not before and not window.busy)
+        assert hint_of(window).isVisible() == seen

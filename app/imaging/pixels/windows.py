@@ -206,11 +206,13 @@ class Misfit:
         share: Share of the pixels that are shown in few greys; or that lie outside the window.
         greys: In how many of 256 greys they are shown; 0 where they lie outside.
         better: A window that fits the pixels.
+        window: The useless one.
     """
 
     share: float
     greys: int
     better: Window
+    window: Window
 
 
 def can_misfit(frame: Frame, modality: str) -> bool:
@@ -231,7 +233,8 @@ def window_misfit(frame: Frame, modality: str) -> Misfit | None:
     values = sample.values[sample.inner]
     if values.size < _MISFIT_LEAST:
         return None
-    low, high = grey_limits(frame.voi.windows[0])
+    window = frame.voi.windows[0]
+    low, high = grey_limits(window)
     if len(np.unique(values[:: max(1, values.size // _MISFIT_LEAST)])) < 3:
         return None  # one value, or a mask of two
     film = modality in _FILMS
@@ -241,7 +244,7 @@ def window_misfit(frame: Frame, modality: str) -> Misfit | None:
     )
     outside = np.count_nonzero((values < low) | (values > high))
     if outside >= MISFIT_SHARE * values.size:
-        return Misfit(MISFIT_SHARE, 0, better)
+        return Misfit(MISFIT_SHARE, 0, better, window)
     rules = [(MISFIT_SHARE, MISFIT_PART)]
     rules += [(FILM_SHARE, FILM_PART)] if film else []
     for share, part in rules:
@@ -249,7 +252,7 @@ def window_misfit(frame: Frame, modality: str) -> Misfit | None:
         first, last = _range([values], (tail, 100 - tail))
         if first >= low and last <= high and first < last < first + part * (high - low):
             count = math.ceil((last - first) / (high - low) * 256)
-            return Misfit(share, count, better)
+            return Misfit(share, count, better, window)
     return None
 
 

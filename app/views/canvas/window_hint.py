@@ -98,6 +98,8 @@ class WindowHint(QFrame):
         picture = self._canvas.picture
         if misfit is None or picture is None:
             return
+        if picture.job.frame.voi.windows[0] != misfit.window:
+            return  # what was found does not hold of this image, which has another window
         self._key = key
         window, share = wording.window_text(picture.window), round(misfit.share * 100)
         text = tr("The file's window ({window}) leaves {share}% of the pixels black or white.")

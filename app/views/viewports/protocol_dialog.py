@@ -188,8 +188,8 @@ class ProtocolDialog(QDialog):
         with QSignalBlocker(self.list):
             self.list.clear()
             for one in self._protocols.listed:
-                title = one_line(tr(one.title))
-                item = QListWidgetItem(title)
+                title = one.title if one.own else tr(one.title)
+                item = QListWidgetItem(one_line(title))
                 off_only = one.own and not one.enabled and self._protocols.is_shipped(one.name)
                 kind = tr("Your own") if one.own and not off_only else tr("Shipped")
                 item.setToolTip(plain_tip(f"{title}\n{kind}: {one.name}.toml"))

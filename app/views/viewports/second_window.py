@@ -13,6 +13,7 @@ from app.views.translation import tr
 from app.views.viewports.viewport_area import ScreenArea
 
 _SIZE = QSize(900, 700)  # where there is one monitor only
+_WHOLE = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
 
 
 class SecondWindow(QWidget):
@@ -38,9 +39,15 @@ class SecondWindow(QWidget):
         column(area, spacing=0, parent=self)
         self.addActions(list(actions))
         self.resize(_SIZE)
-        if geometry.isEmpty() or not self.restoreGeometry(geometry):
-            others = (one for one in QGuiApplication.screens() if one is not main.screen())
-            if (monitor := next(others, None)) is not None:
+        others = [one for one in QGuiApplication.screens() if one is not main.screen()]
+        known = not geometry.isEmpty() and self.restoreGeometry(geometry)
+        if known and not others and self.windowState() & _WHOLE:
+            # Its monitor is gone: it would hide the main window.
+            self.setWindowState(Qt.WindowState.WindowNoState)
+            self.resize(_SIZE)
+            known = False
+        if not known:
+            if (monitor := next(iter(others), None)) is not None:
                 self.setGeometry(monitor.availableGeometry())
                 self.setWindowState(Qt.WindowState.WindowMaximized)
             else:

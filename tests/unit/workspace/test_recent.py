@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.workspace.display_settings import DisplaySettings
-from app.workspace.recent import MOST, RecentOpenings, opening_text
+from app.workspace.recent import MOST, RecentOpenings
 from app.workspace.window_presets import WindowPresets
 
 
@@ -91,11 +91,6 @@ def test_two_programs_at_once_lose_nothing_of_each_other(tmp_path: Path, folders
         list(pool.map(opened, folders[:10]))
     found = json.loads((tmp_path / "recent.json").read_text("utf-8"))["openings"]
     assert sorted(found) == sorted([[str(folder)] for folder in folders[:10]])
-
-
-def test_an_opening_in_words():
-    assert opening_text((Path("/a/ct head"),)) == "ct head"
-    assert opening_text((Path("/a/1.dcm"), Path("/a/2.dcm"))) == "1.dcm and 1 more"
 
 
 def test_numbers_beyond_every_float_are_set_aside_in_every_file_of_the_user(tmp_path: Path):
