@@ -863,7 +863,7 @@
         <message>
             <location filename="../../app/workspace/hanging.py" />
             <source>an earlier study of the patient is open</source>
-            <translation>eine frühere Studie des Patienten ist geöffnet</translation>
+            <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
