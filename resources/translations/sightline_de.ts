@@ -1584,7 +1584,7 @@
         <message>
             <location filename="../../resources/hanging/chest-prior.toml" />
             <source>Chest: current beside prior</source>
-            <translation>Thorax: aktuell neben vorher</translation>
+            <translation>Thorax: aktuell neben Voraufnahme</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/chest.toml" />
@@ -2062,7 +2062,7 @@
         <message>
             <location filename="../../resources/hanging/ct-prior.toml" />
             <source>CT: current beside prior</source>
-            <translation>CT: aktuell neben vorher</translation>
+            <translation>CT: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -5058,7 +5058,7 @@
         <message>
             <location filename="../../resources/hanging/mr-prior.toml" />
             <source>MR: current beside prior</source>
-            <translation>MR: aktuell neben vorher</translation>
+            <translation>MR: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
