@@ -21,10 +21,12 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Rescale,
     Series,
     Spacing,
     SpacingSource,
     Study,
+    Voi,
     Window,
 )
 from app.tools.api import Artifact
@@ -508,6 +510,21 @@ def test_a_linked_window_is_that_of_the_other(desk: Desk):
     desk.link("window", on=False)
     desk.window.canvas.set_window(Window(50, 80))
     assert second.shown_window.center == 40
+
+
+def test_a_window_is_not_linked_between_values_of_different_units(desk: Desk):
+    desk.decoder.frames[("b0", 0)] = replace(
+        desk.decoder.frames[("b0", 0)], rescale=Rescale(units="US"), voi=Voi((Window(1200, 900),))
+    )
+    desk.arrange("1x3")
+    desk.link("window")
+    desk.press(0)
+    desk.window.canvas.set_window(Window(40, 400))
+    desk.settle()
+    shown = [one.canvas.shown_window for one in desk.frames]
+    assert [one and (one.center, one.width) for one in shown] == [
+        *((40, 400), (1200, 900), (40, 400)),
+    ]
 
 
 def test_linked_views_show_the_same_part_at_the_same_scale(desk: Desk):
