@@ -349,6 +349,29 @@ def test_pictures_of_tools_hide_names_like_the_images(desk: Desk, tmp_path: Path
     assert view.view.overlay.corners.top_left == ("2024-01-31",)
 
 
+def test_the_only_viewport_shows_images_again_when_the_pictures_in_it_are_closed(
+    desk: Desk, tmp_path: Path
+):
+    workspace, layout = desk.window.workspace, desk.window.workspace.layout
+    desk.open_second()
+    layout.viewports[1].show(workspace.studies.with_uid("b1"))
+    layout.activate(layout.viewports[0])
+    file = tmp_path / "made.png"
+    Image.fromarray(np.zeros((40, 40), np.uint8)).save(file)
+    shown = Artifact(file, "show", source=ImageRef("a0", 0, "sha-a0"))
+    workspace.take_results("t", (), (shown,))
+    desk.settle()
+    assert layout.pictures is not None
+    layout.activate(layout.pictures)
+    desk.arrange("1x1")
+    workspace.panes.close(workspace.panes.all[0])
+    layout.viewports[0].show(workspace.studies.with_uid("a1"))
+    desk.settle()
+    assert desk.shown == ["a1", "b1"]
+    assert desk.frames[0].canvas.isVisible()
+    assert not desk.window.viewports.panes.isVisible()
+
+
 # Drops
 
 
