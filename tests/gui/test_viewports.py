@@ -660,6 +660,19 @@ def test_a_step_that_was_owed_is_not_taken_in_another_patient_s_images(desk: Des
     assert desk.shown[1] == "x0"
 
 
+def test_steps_of_the_wheel_that_were_owed_are_not_taken_in_another_series(desk: Desk):
+    canvas, workspace = desk.window.canvas, desk.window.workspace
+    desk.decoder.prompt = False
+    for _ in range(3):
+        canvas.scroller.step(1)  # faster than images come
+    workspace.viewport.show(workspace.studies.with_uid("d0"))
+    desk.decoder.prompt = True
+    while desk.decoder.waiting:
+        desk.decoder.answer()
+    desk.settle()
+    assert desk.shown == ["d0"]
+
+
 def test_closing_the_active_viewport_keeps_the_panels(desk: Desk):
     desk.arrange("1x2")
     activate(desk.window, desk.wait_until)
