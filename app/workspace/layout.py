@@ -332,7 +332,7 @@ class Layout:
         viewport, self.pictures = self.pictures, None
         if viewport is not None and self._split_for_pictures:
             self.close(viewport)
-        elif viewport is not None:
+        if viewport in self.viewports:  # also the only one of a window, which stays
             self.changed.emit()
 
     def _new_spare(self) -> Viewport:

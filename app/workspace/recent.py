@@ -100,8 +100,15 @@ class RecentOpenings:
         self._change(put)
 
     def keep_session(self, session: Session) -> None:
-        """Keep a session as the last one, if openings are kept and it is not too large."""
-        if self.kept and 0 < len(session.paths) <= _MOST_SHOWN:
+        """Keep a session as the last one, if openings are kept and something is open in it.
+
+        One that is too large is forgotten, and so is the one before, which is not the last.
+        """
+        if not self.kept or not session.paths:
+            return
+        if len(session.paths) > _MOST_SHOWN:
+            self._change(lambda known: replace(known, session=None))
+        else:
             whole = replace(session, paths=tuple(path.absolute() for path in session.paths))
             self._change(lambda known: replace(known, session=whole))
 

@@ -248,6 +248,23 @@ def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
     assert not left.rect.intersects(right.rect)
 
 
+def test_a_warning_in_a_tiny_viewport_is_not_written_over(qapp: QApplication):
+    corners = Corners(
+        top_right=("Section 251 / 512", "Slice A 5.0 mm"),
+        bottom_right=("8 × 0.7 mm/px · patient",),
+        series_warning=("Distances between the slices differ",),
+        small=True,
+    )
+    for height in (150, 120):
+        blocks = text_overlay.corner_blocks(corners, QRectF(0, 0, 175, height))
+        upper, *lower = [block for block in blocks if block.right]
+        assert any("warning" in text for text, _tint in upper.lines)
+        assert all(upper.rect.bottom() <= block.rect.top() for block in lower)
+        assert upper.rect.bottom() <= height
+    roomy = text_overlay.corner_blocks(corners, QRectF(0, 0, 400, 300))
+    assert any("mm/px" in text for block in roomy for text, _tint in block.lines)
+
+
 def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
     scene.canvas.resize(400, 500)
     scene.show()

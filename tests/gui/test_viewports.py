@@ -21,10 +21,12 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Rescale,
     Series,
     Spacing,
     SpacingSource,
     Study,
+    Voi,
     Window,
 )
 from app.tools.api import Artifact
@@ -347,6 +349,29 @@ def test_pictures_of_tools_hide_names_like_the_images(desk: Desk, tmp_path: Path
     assert view.view.overlay.corners.top_left == ("2024-01-31",)
 
 
+def test_the_only_viewport_shows_images_again_when_the_pictures_in_it_are_closed(
+    desk: Desk, tmp_path: Path
+):
+    workspace, layout = desk.window.workspace, desk.window.workspace.layout
+    desk.open_second()
+    layout.viewports[1].show(workspace.studies.with_uid("b1"))
+    layout.activate(layout.viewports[0])
+    file = tmp_path / "made.png"
+    Image.fromarray(np.zeros((40, 40), np.uint8)).save(file)
+    shown = Artifact(file, "show", source=ImageRef("a0", 0, "sha-a0"))
+    workspace.take_results("t", (), (shown,))
+    desk.settle()
+    assert layout.pictures is not None
+    layout.activate(layout.pictures)
+    desk.arrange("1x1")
+    workspace.panes.close(workspace.panes.all[0])
+    layout.viewports[0].show(workspace.studies.with_uid("a1"))
+    desk.settle()
+    assert desk.shown == ["a1", "b1"]
+    assert desk.frames[0].canvas.isVisible()
+    assert not desk.window.viewports.panes.isVisible()
+
+
 # Drops
 
 
@@ -510,6 +535,21 @@ def test_a_linked_window_is_that_of_the_other(desk: Desk):
     assert second.shown_window.center == 40
 
 
+def test_a_window_is_not_linked_between_values_of_different_units(desk: Desk):
+    desk.decoder.frames[("b0", 0)] = replace(
+        desk.decoder.frames[("b0", 0)], rescale=Rescale(units="US"), voi=Voi((Window(1200, 900),))
+    )
+    desk.arrange("1x3")
+    desk.link("window")
+    desk.press(0)
+    desk.window.canvas.set_window(Window(40, 400))
+    desk.settle()
+    shown = [one.canvas.shown_window for one in desk.frames]
+    assert [one and (one.center, one.width) for one in shown] == [
+        *((40, 400), (1200, 900), (40, 400)),
+    ]
+
+
 def test_linked_views_show_the_same_part_at_the_same_scale(desk: Desk):
     desk.arrange("1x2")
     desk.link("view")
@@ -618,6 +658,19 @@ def test_a_step_that_was_owed_is_not_taken_in_another_patient_s_images(desk: Des
         desk.decoder.answer()
     desk.settle()
     assert desk.shown[1] == "x0"
+
+
+def test_steps_of_the_wheel_that_were_owed_are_not_taken_in_another_series(desk: Desk):
+    canvas, workspace = desk.window.canvas, desk.window.workspace
+    desk.decoder.prompt = False
+    for _ in range(3):
+        canvas.scroller.step(1)  # faster than images come
+    workspace.viewport.show(workspace.studies.with_uid("d0"))
+    desk.decoder.prompt = True
+    while desk.decoder.waiting:
+        desk.decoder.answer()
+    desk.settle()
+    assert desk.shown == ["d0"]
 
 
 def test_closing_the_active_viewport_keeps_the_panels(desk: Desk):

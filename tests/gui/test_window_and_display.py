@@ -762,3 +762,21 @@ def test_nothing_is_said_of_an_image_whose_window_was_not_judged(
         QTest.keyClick(canvas, key)
         wait_until(lambda before=before: canvas.frame is not before and not window.busy)
         assert hint_of(window).isVisible() == seen
+
+
+def test_a_hint_that_was_closed_in_another_viewport_goes_away(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    decoder.frames[("1.1", 0)] = frame(stored=film(), voi=FLAT, rescale=Rescale())
+    film_image = instance(Modality="DX")
+    window.workspace.add(found(study(film_image)))
+    window.viewports.show_layout("1x2")
+    window.workspace.layout.viewports[1].show(film_image)
+    first, other = (one.window_hint for one in window.viewports.frames)
+    wait_until(lambda: not window.busy and first.isVisible())
+    window.viewports.frames[1].canvas.picture_changed.emit()
+    assert other.isVisible()
+    click(first.close_button)
+    click(other.button)
+    assert not other.isVisible()
+    assert window.workspace.layout.viewports[1].display.window is None

@@ -170,6 +170,7 @@ class Scroller(QObject):
             if self._instance is None:
                 self._place = self._series = self._ends = None  # it may have been closed
             if not self._stepping:
+                self._owed = 0  # steps that were meant for another series
                 self.pause()
 
     # Cine

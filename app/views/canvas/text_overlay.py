@@ -72,8 +72,27 @@ def corner_blocks(
     """Lay out the texts of the corners in `area` (px), `size` times as large as on the screen.
 
     If the list of tools in `Corners.warning` is too high for the image, a short text replaces it.
-    With `unfolded`, all warnings about the series are listed.
+    With `unfolded`, all warnings about the series are listed. Where texts of an upper and a lower
+    corner would meet, those that are no risk make way: the scale, then all but the first line of
+    the upper right corner.
     """
+    blocks = _blocks(corners, area, size, unfolded=unfolded)
+    if _meet(blocks):
+        corners = replace(corners, bottom_right=())
+        blocks = _blocks(corners, area, size, unfolded=unfolded)
+    if _meet(blocks):
+        corners = replace(corners, top_right=corners.top_right[:1])
+        blocks = _blocks(corners, area, size, unfolded=unfolded)
+    return blocks
+
+
+def _meet(blocks: Sequence[Block]) -> bool:
+    """Return whether the texts of the two corners at the right lie over each other."""
+    beside = [block.rect for block in blocks if block.right]
+    return len(beside) == 2 and beside[0].bottom() > beside[1].top()
+
+
+def _blocks(corners: Corners, area: QRectF, size: float, *, unfolded: bool) -> list[Block]:
     ink, warn = DARK.overlay_text, DARK.warning
     blocks: list[Block] = []
     edges = area.left(), area.top(), area.right(), area.bottom()

@@ -118,6 +118,8 @@ class WindowHint(QFrame):
         if misfit is not None:
             self._forget()
             self._canvas.set_window(misfit.better)
+        else:  # closed in another viewport meanwhile
+            self.hide()
 
     def _dismiss(self) -> None:
         self._forget()

@@ -44,7 +44,7 @@ class ViewportLinks(QObject):
         scroll: Whether scrolling is linked: by position in the patient; between images that share
             no frame of reference, by as many images.
         window: Whether window, inversion and colour map are linked, among images of the same
-            modality.
+            modality whose values have the same units.
         view: Whether zoom and pan are linked.
         lines: Whether the plane of the active viewport is drawn in the others.
     """
@@ -220,6 +220,8 @@ class ViewportLinks(QObject):
             instance = other.viewport.instance
             if shown is None or instance is None or not _same_modality(shown, instance):
                 continue
+            if not _same_units(viewport, other.viewport):
+                continue  # the numbers of the window would mean something else
             window = display.window
             if window is not None and window.lut >= 0:
                 continue  # a look-up table of its own file
@@ -346,6 +348,13 @@ def _are_parallel(plane: FramePlane, other: ViewportFrame) -> bool:
 
 def _same_modality(one: Instance, other: Instance) -> bool:
     return one.get("Modality") == other.get("Modality")
+
+
+def _same_units(one: Viewport, other: Viewport) -> bool:
+    """Return whether the values of two shown frames are not known to have different units."""
+    frames = (one.frame, other.frame)
+    units = {frame.rescale.units for frame in frames if frame is not None}
+    return len(units - {""}) < 2
 
 
 def _show_alike(frame: ViewportFrame, other: ViewportFrame) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.workspace.display_settings import DisplaySettings
-from app.workspace.recent import MOST, RecentOpenings
+from app.workspace.recent import MOST, RecentOpenings, Session
 from app.workspace.window_presets import WindowPresets
 
 
@@ -106,3 +106,15 @@ def test_numbers_beyond_every_float_are_set_aside_in_every_file_of_the_user(tmp_
     stores = (recent, WindowPresets(files["presets"]), DisplaySettings(files["display"]))
     assert all(store.problem for store in stores)
     assert all(file.with_name(f"{file.name}.broken").exists() for file in files.values())
+
+
+def test_a_session_that_is_too_large_does_not_leave_an_older_one_as_the_last(tmp_path: Path):
+    recent = kept(tmp_path)
+    one = Session((tmp_path / "a",), ((0.0, 0.0, 1.0, 1.0),), ("1.1",))
+    recent.keep_session(one)
+    assert recent.session == one
+    recent.keep_session(Session())  # nothing was open
+    assert recent.session == one
+    files = tuple(tmp_path / f"{number}.dcm" for number in range(100))
+    recent.keep_session(Session(files, one.slots, one.shown))
+    assert recent.session is None
