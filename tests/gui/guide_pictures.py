@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from app.imaging.types import Plane
 from app.views import theme, translation
 from app.views.application import create_application, use_offscreen
+from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring.program import Program
 from app.wiring.window_builder import ViewRequest, build_window
@@ -233,6 +234,7 @@ class Pictures:
         self.settle(lambda: window.canvas.picture is not None)
         self.save("guide-hint")
         self._dismiss()
+        assert isinstance(window.chat, ChatDock)
         window.chat.submit(QUESTION)
         self.settle(lambda: bool(window.workspace.panes.all))
         self._dismiss()
