@@ -21,6 +21,7 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Plane,
     Rescale,
     Series,
     Spacing,
@@ -38,6 +39,7 @@ from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace import drawing
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol, ViewportRule
 from app.workspace.layout import LAYOUTS, Edge
+from app.workspace.viewport import REFORMAT
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import move
 from tests.gui.heartbeat import Heartbeat
@@ -671,6 +673,25 @@ def test_steps_of_the_wheel_that_were_owed_are_not_taken_in_another_series(desk:
         desk.decoder.answer()
     desk.settle()
     assert desk.shown == ["d0"]
+
+
+def test_sections_that_came_back_by_undo_do_not_go_to_the_number_of_an_image(desk: Desk):
+    workspace, planes = desk.window.workspace, desk.frames[0].planes
+    sections = replace(instance("sections", frames=30), kind=REFORMAT)
+    desk.window.loader.section_planes["sections"] = Plane.CORONAL
+    workspace.viewport.show_reformat(sections, 20)
+    desk.settle()
+    hung = (Hung(workspace.studies.with_uid("d0")),)
+    protocol = Protocol("p", "P", LAYOUTS["1x1"], Match(), (ViewportRule(),))
+    workspace.hang(Arrangement(protocol, hung, ""))
+    desk.settle()
+    workspace.commands.undo()
+    desk.settle()
+    assert planes.plane is Plane.CORONAL
+    assert workspace.viewport.frame_index == 20
+    planes.look_at((0.0, 0.0, 6.0))  # on image 4 of the series, which is no coronal section
+    desk.settle()
+    assert workspace.viewport.frame_index == 20
 
 
 def test_closing_the_active_viewport_keeps_the_panels(desk: Desk):

@@ -115,8 +115,9 @@ class PlaneSwitch(QObject):
         source, outline = self._source, self._outline
         if source is None:
             return None
-        if self.plane is not Plane.ACQUIRED and outline is not None:
-            return section_at(outline, self.plane, point)
+        if self.plane is not Plane.ACQUIRED:
+            # Sections that came back by undo have no outline: an image's number is not theirs.
+            return section_at(outline, self.plane, point) if outline is not None else None
         if isinstance(source, Instance) or outline is not None:
             return slice_at(source, outline, point)
         if self._slices is None:
