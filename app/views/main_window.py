@@ -319,6 +319,7 @@ class MainWindow(QMainWindow):
 
     def open_paths(self, files: Sequence[Path]) -> None:
         """Start to open files and folders; problems are shown in the window."""
+        self._restored = None
         self.opening.open_paths([Path(file) for file in files])
 
     def open_session(self) -> None:
@@ -327,8 +328,8 @@ class MainWindow(QMainWindow):
         if session is None:
             self.notices.show_notice("info", tr("No session is kept on this computer"))
             return
-        self._restored = session
         self.open_paths(session.paths)
+        self._restored = session
 
     def _place_opened(self) -> None:
         """Show what was opened as it was in the session, or as a hanging protocol says."""
@@ -338,11 +339,11 @@ class MainWindow(QMainWindow):
 
     def _session(self) -> Session:
         """Return what is open now; of the paths, those of which something is open."""
-        files = [str(file) for file in self.workspace.opened_files()]
+        files = self.workspace.opened_files()
         paths = tuple(
             path
             for path in dict.fromkeys(self._opened_paths)
-            if any(file.startswith(str(path)) for file in files)
+            if any(file.is_relative_to(path) for file in files)
         )
         screen = self.workspace.layout.main
         slots = tuple((one.x, one.y, one.width, one.height) for one in screen.slots)

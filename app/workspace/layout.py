@@ -214,8 +214,12 @@ class Layout:
         """Place the active screen's viewports in `slots`; return those that were added, empty.
 
         If there are fewer slots than viewports, the last ones are removed, but never the active.
+        Where that is the one with the tools' pictures, an image takes its place.
         """
         kept = list(self.screen.viewports)
+        images = [one for one in kept if one is not self.pictures]
+        if self.active is self.pictures and images and len(slots) < len(kept):
+            self.activate(images[0])
         while len(kept) > len(slots):
             kept.remove(next(one for one in reversed(kept) if one is not self.active))
         added = tuple(self._empty() for _ in range(len(slots) - len(kept)))
@@ -330,7 +334,8 @@ class Layout:
     def hide_pictures(self) -> None:
         """Show the tools' pictures no longer: close their viewport, or leave it empty."""
         viewport, self.pictures = self.pictures, None
-        if viewport is not None and self._split_for_pictures:
+        alone = viewport is not None and self.screen_of(viewport).viewports == (viewport,)
+        if viewport is not None and self._split_for_pictures and not alone:
             self.close(viewport)
         if viewport in self.viewports:  # also the only one of a window, which stays
             self.changed.emit()

@@ -173,3 +173,29 @@ def test_pictures_find_a_place_on_a_full_screen_with_one_viewport_maximised():
     assert layout.pictures in layout.viewports[1:]
     assert layout.pictures in layout.visible
     assert layout.active is layout.viewports[0]
+
+
+def test_fewer_viewports_keep_an_image_rather_than_tools_pictures():
+    layout = Layout(Viewport)
+    (image,) = layout.viewports
+    layout.show_pictures("right")
+    pictures = layout.pictures
+    assert pictures is not None
+    layout.activate(pictures)
+    layout.arrange(LAYOUTS["1x1"])
+    assert layout.viewports == (image,)
+    assert layout.active is image
+    assert layout.pictures is None
+
+
+def test_the_second_window_stays_open_when_the_pictures_in_it_are_closed():
+    layout = Layout(Viewport)
+    layout.show_pictures("right")
+    layout.open_second()
+    assert layout.second is not None
+    assert layout.pictures is not None
+    (empty,) = layout.second.viewports
+    layout.swap(layout.pictures, empty)
+    layout.hide_pictures()
+    assert layout.second is not None
+    assert layout.pictures is None
