@@ -124,9 +124,8 @@ def model_for(number: int, image: Path, *, scripted: bool) -> Following | None:
     return script(number, str(image)) if scripted else None
 
 
-@pytest.mark.parametrize(
-    "scripted", [pytest.param(False, marks=pytest.mark.slow), True], ids=["offline", "scripted"]
-)
+@pytest.mark.slow
+@BOTH
 def test_prompt_1_reads_scores_outlines_reports_and_shows(ask: Ask, models: Path, scripted: bool):
     model = model_for(1, DICOM, scripted=scripted)
     events = ask(seed.PROMPT_1, DICOM, folder=models, model=model)
@@ -201,7 +200,9 @@ class Scoring(Following):
             yield event
 
 
-@BOTH
+@pytest.mark.parametrize(
+    "scripted", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "scripted"]
+)
 def test_where_a_disease_is_is_asked_of_what_can_locate_it(
     ask: Ask, models: Path, tmp_path: Path, scripted: bool
 ):

@@ -187,6 +187,7 @@ def grey(number: int) -> int:
     return round(min(max((1000 * number - 1024 - low) / wide, 0), 1) * 255)
 
 
+@pytest.mark.slow
 def test_frames_count_through_a_named_series(ct_folder: Path, tmp_path: Path):
     for number in range(5):
         shown = picture(

@@ -146,6 +146,7 @@ def test_zip_members_that_are_the_same_bytes(decoder: Decoder, tmp_path: Path):
     assert_refused(decoder, path, "more than it contains")
 
 
+@pytest.mark.slow
 def test_a_zip_of_a_quarter_of_a_million_entries(decoder: Decoder, tmp_path: Path):
     path = make.write(tmp_path / "a.zip", make.zip_of_entries(MILLION // 4))
     assert_refused(decoder, path, "the archive contains it more than once")

@@ -18,7 +18,7 @@ from app.views.main_window import MainWindow
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.test_canvas_planes import SLICES, PlaneDecoder, axial
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -66,7 +66,7 @@ def test_keys_flip_rotate_and_measure(
     window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
 ):
     show(window, decoder, wait_until)
-    window.activateWindow()
+    activate(window, wait_until)
     for key, mark in (
         ("H", "Flipped left-right"),
         ("]", "Flipped left-right, rotated 90° right"),

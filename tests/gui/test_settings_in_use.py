@@ -270,6 +270,7 @@ def servers() -> list[multiprocessing.process.BaseProcess]:
     return [each for each in multiprocessing.active_children() if "language" in each.name]
 
 
+@pytest.mark.stall_limit(4000)  # Qt restyles what every test of this process has left, too
 def test_a_theme_chosen_in_the_settings_or_the_menu_is_kept(
     opened: Callable[[], Opened], home: Path
 ):

@@ -139,6 +139,7 @@ def test_a_cancel_ends_the_answer(model: LocalModel) -> None:
     assert asyncio.run(cancelled_after_some_text()) < 5.0
 
 
+@pytest.mark.slow
 def test_a_long_question_is_refused_and_the_next_answered(model: LocalModel) -> None:
     with pytest.raises(ModelFailed, match="exceeds the context of 1024"):
         ask(model, "lungs and heart " * 400)

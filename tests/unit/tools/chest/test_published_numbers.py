@@ -31,7 +31,13 @@ MOST: dict[str, dict[str, float]] = {
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.mark.parametrize("which", sorted(path.stem for path in FOLDER.glob("*.json")))
+@pytest.mark.parametrize(
+    "which",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "pspnet" else name  # 20 s
+        for name in sorted(path.stem for path in FOLDER.glob("*.json"))
+    ],
+)
 def test_our_code_computes_what_the_published_program_computes(
     model_process: ProcessHost, tmp_path: Path, which: str
 ):
