@@ -109,7 +109,7 @@ class Viewport:
         self._sections = {} if sections is None else sections
         self.layers = layers or Layers()
         self._source: Place | None = None  # where the shown sections were made from
-        self._greys: dict[object, Display] = {}  # how each series was shown last
+        self._greys: dict[object, Display] = {}  # how a series was shown last, if changed
         self.instance: Instance | None = None
         self.frame_index = 0
         self.frame: Frame | None = None
@@ -168,7 +168,11 @@ class Viewport:
         if instance is not None and instance.sop_instance_uid in self._sections:
             self._source = self._sections[instance.sop_instance_uid][1]
         if self.instance is not None and self._applied is None:
-            self._greys[self._scale_key(self.instance)] = self.display
+            shown, key = self.display, self._scale_key(self.instance)
+            if (shown.window, shown.invert, shown.colormap) == (None, False, ""):
+                self._greys.pop(key, None)  # as every series is shown
+            else:
+                self._greys[key] = shown
         self.instance = instance
         self.frame = self._decoded = None
         self.error = ""

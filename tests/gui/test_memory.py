@@ -26,6 +26,7 @@ ALLOWANCE = 16 * 2**20
 LATE_THREADS = 2
 """A pool starts its second thread when its first is busy: on some machines only after the start."""
 
+KEPT_BLOCKS = 64  # laid out corner texts
 KEPT_NAMES = 1024
 """Patients whose names are kept parsed (`studies.catalogue`), the least recently used go first."""
 
@@ -59,6 +60,8 @@ def test_two_hundred_studies_opened_and_closed_leave_nothing_behind(repo: Path):
     }
     known = more.pop("app.imaging.studies.catalogue.Identity", (0, 0))
     assert known[1] <= KEPT_NAMES
+    blocks = more.pop("app.views.canvas.text_overlay.Block", (0, 0))
+    assert blocks[1] <= KEPT_BLOCKS
     assert not more, "(before, after) of classes with more objects than before"
 
 
