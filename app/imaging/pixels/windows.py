@@ -258,7 +258,7 @@ def window_misfit(frame: Frame, modality: str) -> Misfit | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How many pixels have which values.
+    """The number of pixels in each of a row of equal ranges of values.
 
     Attributes:
         edges: Edges of the bins in modality units, float [bins + 1], evenly spaced.

@@ -353,7 +353,7 @@ class GroupRow:
 
     @property
     def note(self) -> str:
-        """What is to be known of them all."""
+        """The warning that holds for every finding of the group; "" for none."""
         return _NOTES[self.title]
 
 
@@ -404,7 +404,7 @@ class FindingRow:
 
     @property
     def detail(self) -> str:
-        """What the tooltip adds: where it is (unless on the shown frame), description, score."""
+        """The tooltip: where it is (unless on the shown frame), description, score."""
         finding = self.finding
         # Do not repeat the title: "Left Lung: 31%" below "Left Lung".
         described = wording.one_line(finding.description)

@@ -382,7 +382,7 @@ class Canvas(ImageView):
 
     @property
     def colourable(self) -> bool:
-        """Whether a colour map can be used for the shown image."""
+        """True if the shown image has no colours of its own, so that a colour map can be used."""
         return self.frame is not None and can_colour(self.frame)
 
     def set_colormap(self, name: str) -> None:

@@ -95,7 +95,7 @@ class DrawingTool(QObject):
 
     @property
     def draws(self) -> bool:
-        """Whether the tool in hand draws, instead of dragging the image or its window."""
+        """True while the tool in hand draws; False while it drags the image or its window."""
         return self.tool not in POINTERS
 
     @property

@@ -32,8 +32,8 @@ DIAMETER = 260
 """Px of the magnifier."""
 
 FACTORS = (2.0, 3.0, 4.0)
-"""How much larger than around it the image is in the magnifier; the wheel changes it. An image
-shown at less than half of its size is magnified by more: no pixel is ever left out in the glass."""
+"""Selectable magnifications, relative to the image around the magnifier. An image shown at less than
+half of its size is magnified by more, so that no pixel is ever left out in the glass."""
 
 
 class Magnifier(QWidget):
@@ -117,7 +117,7 @@ class Magnifier(QWidget):
 
     @property
     def scale(self) -> float:
-        """How much larger than around it the image is drawn."""
+        """The magnification relative to the image around the magnifier."""
         zoom = max(self._canvas.zoom, 1e-6)
         return self.factor * max(zoom, 1 / FACTORS[0]) / zoom
 

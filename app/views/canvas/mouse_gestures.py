@@ -36,7 +36,7 @@ _CURSOR = 26  # px
 
 
 class Drag(Enum):
-    """What a mouse drag on the canvas does: change the intensity window, pan, zoom or scroll."""
+    """The effects of a mouse drag on the canvas: change the window, pan, zoom or scroll."""
 
     WINDOW = auto()
     PAN = auto()
