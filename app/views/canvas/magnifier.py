@@ -32,8 +32,10 @@ DIAMETER = 260
 """Px of the magnifier."""
 
 FACTORS = (2.0, 3.0, 4.0)
-"""Selectable magnifications, relative to the image around the magnifier. An image shown at less than
-half of its size is magnified by more, so that no pixel is ever left out in the glass."""
+"""Selectable magnifications, relative to the image around the magnifier.
+
+An image shown at less than half of its size is magnified by more: no pixel is ever left out.
+"""
 
 
 class Magnifier(QWidget):
