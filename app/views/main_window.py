@@ -339,12 +339,10 @@ class MainWindow(QMainWindow):
 
     def _session(self) -> Session:
         """Return what is open now; of the paths, those of which something is open."""
-        files = self.workspace.opened_files()
-        paths = tuple(
-            path
-            for path in dict.fromkeys(self._opened_paths)
-            if any(file.is_relative_to(path) for file in files)
-        )
+        files = self.workspace.opened_files()  # there may be 100,000, in few folders
+        folders = {file.parent for file in files}
+        there = {*files, *folders, *(above for folder in folders for above in folder.parents)}
+        paths = tuple(path for path in dict.fromkeys(self._opened_paths) if path in there)
         screen = self.workspace.layout.main
         slots = tuple((one.x, one.y, one.width, one.height) for one in screen.slots)
         shown = (one.acquired for one in screen.viewports)
