@@ -17,7 +17,18 @@ from pydantic import BaseModel
 from app.agent import events
 from app.agent.events import RunEvent
 from app.errors import FileProblem
-from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Segments,
+)
 from app.settings import write_atomic
 from app.tools.files import png_bytes
 
@@ -61,9 +72,9 @@ def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any
     match geometry:
         case Point(x, y):
             return {"type": kind, "point": plain([x, y])}
-        case Polyline(points) | Polygon(points):
+        case Polyline(points) | Segments(points) | Polygon(points):
             return {"type": kind, "points": plain([list(point) for point in points])}
-        case Box(x0, y0, x1, y1):
+        case Box(x0, y0, x1, y1) | Ellipse(x0, y0, x1, y1):
             return {"type": kind, **plain({"x0": x0, "y0": y0, "x1": x1, "y1": y1})}
         case Mask(pixels):
             values = np.where(pixels, 255, 0).astype(np.uint8)

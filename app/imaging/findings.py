@@ -9,13 +9,14 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.space.planes import FramePlane
+from app.imaging.types import XY as XY
 from app.imaging.types import ImageRef
-
-XY = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,26 @@ class Box:
     y1: float
 
 
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Separate straight lines: each pair of points (x, y) in pixels is one, 0-1, 2-3 and so on.
+
+    Cobb angles, bidirectional diameters and ratios of two lengths have this geometry.
+    """
+
+    points: tuple[XY, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """An ellipse within the given edges, in pixels (not rounded): x0 < x1, y0 < y1."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Mask:
     """A binary mask: a bool array [rows, columns] with exactly the image's size."""
@@ -64,7 +85,46 @@ class Heatmap:
     values: NDArray[np.float32]
 
 
-Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
+Geometry = Point | Polyline | Segments | Polygon | Box | Ellipse | Mask | Heatmap
+
+
+class State(StrEnum):
+    """What a person has made of a finding; see `Finding.state`."""
+
+    PROPOSED = "proposed"  # by a tool; nobody has looked at it
+    ACCEPTED = "accepted"
+    EDITED = "edited"  # accepted with changes
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A coded concept as in DICOM's Code Sequence (PS3.3 8.8).
+
+    Attributes:
+        scheme: Coding Scheme Designator, e.g. "SCT" (SNOMED CT), "DCM", "RADLEX", "UCUM".
+    """
+
+    value: str
+    scheme: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A value computed from a finding's geometry and the pixels inside.
+
+    Attributes:
+        name: The quantity, e.g. "Area", "Mean", "Standard deviation", "Long axis".
+        units: Units for display, e.g. "mm²", "HU", "px".
+        rests_on: What the value rests on, e.g. "patient", "detector plane"; "" where units have no
+            scale.
+    """
+
+    name: str
+    value: float
+    units: str
+    rests_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +158,15 @@ class Finding:
         ratio: Name of the value that results if this line's length is divided by that of the other
             line in its group, e.g. "Cardiothoracic ratio"; "" for none.
         rests_on: Labels of the outlines on the same image from which this finding was computed.
+        measurements: All values of a mark, `value` among them, for lists, tables and DICOM.
+        state: What a person has made of a tool's finding; marks drawn by a person are accepted.
+        reviewer: Who set the state; "" while proposed.
+        reviewed: When the state was set (ISO 8601, UTC); "" while proposed.
+        original: The finding as the tool made it, if a person has changed it since.
+        code: Coded label, or None.
+        site: Coded anatomical site, or None.
+        plane: The plane in the patient, if the mark was drawn on a section of a volume. It is shown
+            on images in this plane of the same frame of reference; `image` names the section.
     """
 
     id: str
@@ -114,6 +183,14 @@ class Finding:
     corrected: bool = False
     ratio: str = ""
     rests_on: tuple[str, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    state: State = State.PROPOSED
+    reviewer: str = ""
+    reviewed: str = ""
+    original: Finding | None = None
+    code: Code | None = None
+    site: Code | None = None
+    plane: FramePlane | None = None
 
 
 def new_id() -> str:

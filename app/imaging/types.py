@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+XY = tuple[float, float]
+"""A point (x, y) in pixels."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:

@@ -35,6 +35,18 @@ POINT = "mark_point"
 OUTSIDE = "mark_outside"
 """Tool that marks a point as not belonging to the object."""
 
+POLYLINE = "polyline"
+COBB = "cobb"
+BIDIRECTIONAL = "bidirectional"
+ELLIPSE = "ellipse"
+POLYGON = "polygon"
+FREEHAND = "freehand"
+PROBE = "probe"
+ARROW = "arrow"
+TEXT = "text"
+CTR = "cardiothoracic"
+"""Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
+
 POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
 """Number of points that each tool needs."""
 

@@ -18,7 +18,9 @@ T = TypeVar("T")
 _CLASS = "$class"
 _PLAIN = frozenset[Any]((str, int, bool, str | None, int | None))
 _POINTS = tuple[tuple[float, float], ...]
-_IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap", "Label"})
+_IN_UNIONS = frozenset(
+    {"Point", "Polyline", "Segments", "Polygon", "Box", "Ellipse", "Mask", "Heatmap", "Label"}
+)
 """Classes that occur in unions (`Geometry | Label`); their messages carry the class name."""
 
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.imaging.findings import XY, Box
+from app.imaging.findings import Box
 from app.imaging.space.spacing import common_region
-from app.imaging.types import Frame, Orientation, Region, SpacingSource
+from app.imaging.types import XY, Frame, Orientation, Region, SpacingSource
 
 _OBLIQUE = 0.05
 """Cosine up to which a direction gets no letter (about 3 degrees)."""

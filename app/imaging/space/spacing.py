@@ -11,8 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.imaging.findings import XY
-from app.imaging.types import Region, Spacing, SpacingSource
+from app.imaging.types import XY, Region, Spacing, SpacingSource
 from app.paths import shipped_table
 
 _UNITS: dict[int, tuple[str, float]] = {

@@ -14,7 +14,18 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Segments,
+)
 from app.views.canvas.finding_shapes import Shape
 from app.views.theme import DARK
 from app.views.theme import color as with_alpha
@@ -202,6 +213,24 @@ class PolylineItem(AnnotationItem):
                 painter.drawLines(ticks)
 
 
+class SegmentsItem(AnnotationItem):
+    """Draws separate lines over a dark one, so that they stay readable on bright bone."""
+
+    z = 18.0
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        under = cls.pen(style)
+        under.setColor(with_alpha(DARK.overlay_shade, 0.55))
+        under.setWidthF(under.widthF() + 2.0)
+        with on_screen(painter) as transform:
+            for pen in (under, cls.pen(style)):
+                painter.setPen(pen)
+                painter.drawPath(transform.map(shape.path))
+
+
 class PointItem(AnnotationItem):
     """Draws a point as a cross."""
 
@@ -273,6 +302,8 @@ def _to_segment(at: QPointF, start: QPointF, end: QPointF, scale: tuple[float, f
 ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
     Mask: MaskItem,
     Polygon: PolygonItem,
+    Ellipse: BoxItem,
+    Segments: SegmentsItem,
     Box: BoxItem,
     Polyline: PolylineItem,
     Point: PointItem,

@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainterPath, QPolygonF
 
-from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Segments,
+)
 from app.views.canvas import heatmap_legend
 from app.views.canvas.colormaps import table
 
@@ -55,6 +66,22 @@ def _polyline(geometry: Polyline) -> Shape:
         return Shape(path, QPointF())
     path.addPolygon(QPolygonF(points))
     return Shape(path, points[-1], ends=(points[0], points[-1]))
+
+
+def _segments(geometry: Segments) -> Shape:
+    path = QPainterPath()
+    points = [QPointF(x, y) for x, y in geometry.points]
+    for start, end in zip(points[0::2], points[1::2], strict=False):
+        path.moveTo(start)
+        path.lineTo(end)
+    return Shape(path, points[-1] if points else QPointF())
+
+
+def _ellipse(geometry: Ellipse) -> Shape:
+    rect = QRectF(QPointF(geometry.x0, geometry.y0), QPointF(geometry.x1, geometry.y1))
+    path = QPainterPath()
+    path.addEllipse(rect)
+    return Shape(path, QPointF(rect.center().x(), rect.top()))
 
 
 def _polygon(geometry: Polygon) -> Shape:
@@ -139,8 +166,10 @@ def _heatmap(geometry: Heatmap) -> Shape:
 _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
     Point: _point,
     Polyline: _polyline,
+    Segments: _segments,
     Polygon: _polygon,
     Box: _box,
+    Ellipse: _ellipse,
     Mask: _mask,
     Heatmap: _heatmap,
 }
