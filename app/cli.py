@@ -202,7 +202,7 @@ def _info(argv: list[str]) -> int:
 
 
 def _deidentify(argv: list[str]) -> int:
-    from app.imaging.deidentify.rules import Option
+    from app.imaging.deidentify.options import Option
 
     parser = _parser(
         "deidentify",

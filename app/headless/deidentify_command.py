@@ -10,8 +10,8 @@ from app.audit.exports import record_export
 from app.errors import printable
 from app.headless.common import open_program, print_json
 from app.imaging.deidentify import copying
-from app.imaging.deidentify.copying import Copier, Outcome, Summary
-from app.imaging.deidentify.rules import Option, check_options
+from app.imaging.deidentify.copying import Copier
+from app.imaging.deidentify.options import Option, Outcome, Summary, check_folder, check_options
 
 
 def deidentify(
@@ -29,7 +29,7 @@ def deidentify(
         FileProblem: `out` cannot be written to.
     """
     chosen = check_options(options)
-    copying.check_folder(out, sources)
+    check_folder(out, sources)
     files, problems = copying.list_files(sources)
     out.mkdir(parents=True, exist_ok=True)
     copier = Copier(out, copying.folder_secret(out), chosen, burnt_in=burnt_in)

@@ -16,6 +16,7 @@ from pydicom import dcmread
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.encaps import encapsulate
 from pydicom.uid import (
+    UID,
     CTImageStorage,
     DeflatedExplicitVRLittleEndian,
     ExplicitVRBigEndian,
@@ -57,7 +58,7 @@ def image(number: int = 1) -> Dataset:
     return made
 
 
-def save(dataset: Dataset, path: Path, syntax: str = ExplicitVRLittleEndian) -> Path:
+def save(dataset: Dataset, path: Path, syntax: UID = ExplicitVRLittleEndian) -> Path:
     dataset.file_meta.TransferSyntaxUID = syntax
     dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
     dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
@@ -142,7 +143,7 @@ def planted_image() -> Dataset:
     made.LossyImageCompressionMethod = w[51]
     made.PixelData = made.PixelData + w[52].encode() + b"\0"
     made.file_meta.SourceApplicationEntityTitle = w[53]
-    made.file_meta.PrivateInformationCreatorUID = "1.2.3.4"
+    made.file_meta.PrivateInformationCreatorUID = UID("1.2.3.4")
     made.file_meta.PrivateInformation = w[54].encode() + b"\0"
     made.preamble = w[55].encode().ljust(128, b"\0")
     return made

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from pydicom._dicom_dict import DicomDictionary
+from pydicom._uid_dict import UID_dictionary
 from pydicom.charset import python_encoding
 from pydicom.dataelem import DataElement
 from pydicom.dataset import Dataset
@@ -18,7 +19,6 @@ from pydicom.multival import MultiValue
 from pydicom.sequence import Sequence as DicomSequence
 from pydicom.sr._concepts_dict import concepts
 from pydicom.tag import BaseTag, Tag
-from pydicom.uid import UID_dictionary
 
 from app.imaging.deidentify import code_streams, rules
 from app.imaging.deidentify.rules import Option
@@ -37,8 +37,9 @@ _SYNTAX = {
     "DS": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
     "IS": re.compile(r"[+-]?\d{1,12}"),
 }
+_DATE = "19000101"
 _DUMMY = {
-    "DA": "19000101",
+    "DA": _DATE,
     "DT": "19000101000000",
     "TM": "000000",
     "AS": "000Y",
@@ -96,6 +97,8 @@ _BINARY = frozenset(
 """Binary attributes that stay: their values are arrays of numbers."""
 _CLEANED_TEXTS = frozenset({"SegmentLabel"})
 """Texts that an object must have: their common words stay under every option."""
+_NEEDED = frozenset({"PresentationCreationDate", "PresentationCreationTime"})
+"""Attributes that the table removes, but without which an object is not valid (Type 1)."""
 _SCHEMES = frozenset(
     [
         "DCM",
@@ -255,6 +258,8 @@ class Cleaner:
         if element.VR not in allowed and not both_texts:
             return None
         rule = rules.action(tag, self._options)
+        if rule == "X" and keyword in _NEEDED:
+            rule = "D"
         vr = element.VR
         if rule == "X" or (rule == "" and vr == "UN"):
             return None
@@ -276,10 +281,10 @@ class Cleaner:
         made.is_undefined_length = element.is_undefined_length
         return made
 
-    def _sequence(self, element: DataElement, rule: str) -> DataElement:
+    def _sequence(self, element: DataElement, rule: str) -> DataElement | None:
         items = [] if rule == "Z" else list(element.value)
         if element.tag == 0x00700001 and Option.GRAPHICS not in self._options:
-            items = []
+            return None
         if element.tag == 0x0040A730 and Option.PATIENT not in self._options:
             items = [item for item in items if _concept(item) not in _SUBJECT]
         if element.tag in (0x00400555, 0x00400610):  # acquisition context, specimen preparation
@@ -344,17 +349,23 @@ class Cleaner:
             date = dt.datetime.strptime(full.ljust(8, "0"), "%Y%m%d").date()  # noqa: DTZ007
             made = (date - self._days).strftime("%Y%m%d").rjust(8, "0")
         except (ValueError, OverflowError):
-            return _DUMMY["DA"]
+            return _DATE
         return made + text[8:] if text[:8].isdigit() else made
 
-    def _codes(self, values: list[Any], keyword: str, rule: str) -> list[str] | None:
+    def _codes(self, values: list[Any], keyword: str, rule: str) -> list[str] | str | None:
         if keyword == "SpecificCharacterSet":
             known = [str(one) for one in values if str(one) in python_encoding]
             return known or None
         kept: list[str] = []
+        if keyword in ("TemplateIdentifier", "ContextIdentifier", "MappingResource"):
+            fine = all(re.fullmatch(r"\d{1,5}|DCMR|99SDM", str(one)) for one in values)
+            return [str(one) for one in values] if fine else ""
         for one in values:
             text = str(one).strip(" \0")
             words = re.split(r"[ _]+", text.upper())
+            if keyword == "GraphicLayer":  # its name ties graphics to the layer
+                kept.append(f"LAYER_{self._pseudonyms.name('layer', text, 8)}")
+                continue
             fine = len(text) <= 16 and text.isascii()
             fine = fine and all(
                 not word or word in rules.code_words() or re.fullmatch(r"\d{1,3}[A-Z]?", word)
@@ -362,7 +373,7 @@ class Cleaner:
             )
             kept.append(text if fine else "OTHER")
         if rule != "K" and len(kept) == 1 and kept[0] == "OTHER" and keyword != "Modality":
-            return None
+            return ""
         return ["OT" if keyword == "Modality" and one == "OTHER" else one for one in kept]
 
     def _text(self, element: DataElement, keyword: str, rule: str) -> Any:
@@ -379,7 +390,7 @@ class Cleaner:
             return self.common_words(element.value) or REMOVED
         if rule == "C" and element.VR != "PN":
             return self.common_words(element.value)
-        return None
+        return ""  # the element stays, since an object may have to have it, if empty (Type 2)
 
     def common_words(self, value: Any) -> str:
         """Return the words of a text that identify nobody, with small numbers, in their order."""

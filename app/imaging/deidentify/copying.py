@@ -13,30 +13,29 @@ import os
 import secrets
 import struct
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 import pydicom
+from pydicom._uid_dict import UID_dictionary
 from pydicom.dataelem import RawDataElement
 from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import UID, UID_dictionary
+from pydicom.uid import UID
 
 from app import paths
-from app.errors import FileProblem, SightlineError, UsageError, is_memory_text
+from app.errors import FileProblem, SightlineError, is_memory_text
 from app.imaging import guards
 from app.imaging.deidentify import rules
 from app.imaging.deidentify.cleaning import Cleaner, Pseudonyms, identity_words
 from app.imaging.deidentify.code_streams import fragment_count
-from app.imaging.deidentify.rules import Option
+from app.imaging.deidentify.options import BURNT_IN, Option, Outcome, Summary, check_options
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom
+from app.imaging.dicom.header_walk import raw_elements
 from app.imaging.files import sources
 from app.imaging.scanning import listing
 from app.imaging.types import Problem
 
-BURNT_IN = "text is burnt into its pixels (Burned In Annotation: YES)"
 LIKELY = "look at it before you hand it on: text may be burnt into its pixels"
 FACE = "it is declared to show features by which the patient may be recognised"
 VIDEO = "its video stream was copied as it is; text between its pictures cannot be removed"
@@ -82,55 +81,6 @@ _VIDEO_SYNTAXES = tuple(f"1.2.840.10008.1.2.4.{number}" for number in range(100,
 _IMPLEMENTATION = "2.25.231408124713961726583071240716309325"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one file.
-
-    Attributes:
-        path: The source.
-        copy: The copy's path below the output folder; "" if there is none.
-        reason: Why there is no copy; "" otherwise.
-        remedy: What the user can do about it; "" if nothing.
-        warnings: What could not be removed from the copy.
-        fault: Whether the file is damaged or unreadable, not left out by a rule.
-    """
-
-    path: Path
-    copy: str = ""
-    reason: str = ""
-    remedy: str = ""
-    warnings: tuple[str, ...] = ()
-    fault: bool = False
-
-
-@dataclass(slots=True)
-class Summary:
-    """What became of all files.
-
-    Attributes:
-        outcomes: One a file, in their order.
-        cancelled: Whether the user stopped before the last file.
-    """
-
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
-    cancelled: bool = False
-
-    @property
-    def copied(self) -> list[Outcome]:
-        """The files that were copied."""
-        return [one for one in self.outcomes if one.copy]
-
-    @property
-    def left_out(self) -> list[Outcome]:
-        """The files without a copy."""
-        return [one for one in self.outcomes if not one.copy]
-
-    @property
-    def warnings(self) -> dict[str, int]:
-        """Each warning with the number of copies that it holds for."""
-        return dict(Counter(text for one in self.outcomes for text in one.warnings))
-
-
 class Copier:
     """Makes de-identified copies in one folder.
 
@@ -145,7 +95,7 @@ class Copier:
         self, out: Path, secret: bytes, options: Collection[Option] = (), *, burnt_in: bool = False
     ) -> None:
         self._out = out
-        self._options = rules.check_options(options)
+        self._options = check_options(options)
         self._pseudonyms = Pseudonyms(secret)
         self._burnt_in = burnt_in
         self._seen: dict[str, bytes] = {}
@@ -275,7 +225,7 @@ def _read(path: Path) -> tuple[Dataset, bytes]:
     if header.note:
         raise _problem(path, "its header is damaged")
     dataset = pydicom.dcmread(io.BytesIO(data), force=True)
-    for element in dataset._dict.values():
+    for element in raw_elements(dataset).values():
         if isinstance(element, RawDataElement):
             undefined = element.length == 0xFFFFFFFF
             if not undefined and element.value is not None and len(element.value) < element.length:
@@ -415,21 +365,6 @@ def folder_secret(out: Path) -> bytes:
             os.link(temporary, file)
         Path(temporary).unlink()
     return file.read_bytes()
-
-
-def check_folder(out: Path, paths_: Iterable[Path]) -> None:
-    """Raise UsageError if the output folder is, holds or lies in what is copied."""
-    where = out.resolve()
-    if where.exists() and not where.is_dir():
-        raise UsageError(f"{out} is not a folder", remedy="Choose another.")
-    for one in paths_:
-        source = one.resolve()
-        inside = where.is_relative_to(source) if source.is_dir() else source.is_relative_to(where)
-        if inside or source.is_relative_to(where):
-            raise UsageError(
-                "the copy must not be made among the originals",
-                remedy="Choose a folder outside of the one that is copied.",
-            )
 
 
 def list_files(opened: Sequence[Path]) -> tuple[list[Path], list[Problem]]:

@@ -6,7 +6,6 @@ that stay, the safe private attributes, and the words that codes (CS) are made o
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,23 +13,8 @@ from functools import cache
 
 from pydicom.datadict import tag_for_keyword
 
-from app.errors import UsageError
+from app.imaging.deidentify.options import Option
 from app.paths import resources_dir, shipped_table
-
-
-class Option(enum.StrEnum):
-    """An option of the Basic Profile (PS3.15 E.3); the value is its name on the command line."""
-
-    UIDS = "retain-uids"
-    SAFE_PRIVATE = "retain-safe-private"
-    DEVICE = "retain-device-identity"
-    INSTITUTION = "retain-institution-identity"
-    PATIENT = "retain-patient-characteristics"
-    FULL_DATES = "retain-full-dates"
-    MODIFIED_DATES = "retain-modified-dates"
-    DESCRIPTORS = "clean-descriptors"
-    STRUCTURED = "clean-structured-content"
-    GRAPHICS = "clean-graphics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +52,6 @@ _ORDER = (
     *(Option.UIDS, Option.DEVICE, Option.INSTITUTION, Option.PATIENT, Option.FULL_DATES),
     *(Option.MODIFIED_DATES, Option.DESCRIPTORS, Option.STRUCTURED, Option.GRAPHICS),
 )
-
-
-def check_options(options: Collection[Option]) -> frozenset[Option]:
-    """Return the options as a set.
-
-    Raises:
-        UsageError: Full and modified dates are both asked for (PS3.15 E.3.6).
-    """
-    if {Option.FULL_DATES, Option.MODIFIED_DATES} <= set(options):
-        raise UsageError(
-            f"{Option.FULL_DATES} and {Option.MODIFIED_DATES} exclude each other",
-            remedy="Give one of them.",
-        )
-    return frozenset(options)
 
 
 @cache
