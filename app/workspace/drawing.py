@@ -22,6 +22,7 @@ from app.imaging.findings import (
     Polygon,
     Polyline,
     Provenance,
+    State,
     new_id,
 )
 from app.imaging.pixels import pipeline
@@ -212,8 +213,9 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with point `place` (from 0) of `points_of` moved to `to`, in image pixels.
 
     The opposite corner of a box stays; on a line with many points, nearby points are moved too. A
-    tool's finding keeps its id, label and maker and is marked as corrected. A length is measured
-    anew; the old score is dropped, and other old figures are marked as outdated.
+    tool's finding keeps its id, label and maker, becomes edited, and has the tool's as its
+    `original`. A length is measured anew; the old score is dropped, and other old figures are
+    marked as outdated.
     """
     points = list(points_of(finding))
     if isinstance(finding.geometry, Box):
@@ -290,7 +292,8 @@ def _corrected(
         units=units,
         score=None,
         approximate=False,
-        corrected=True,
+        state=State.EDITED,
+        original=finding.original or finding,
     )
 
 
