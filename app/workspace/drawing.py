@@ -474,8 +474,9 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with point `place` (from 0) of `points_of` moved to `to`, in image pixels.
 
     The opposite corner of a box stays; on a line with many points, nearby points are moved too. A
-    tool's finding keeps its id, label and maker and is marked as corrected. A length is measured
-    anew; the old score is dropped, and other old figures are marked as outdated.
+    tool's finding keeps its id, label and maker, becomes edited, and has the tool's as its
+    `original`. A length is measured anew; the old score is dropped, and other old figures are
+    marked as outdated.
     """
     points = list(points_of(finding))
     if finding.provenance.tool == BIDIRECTIONAL and by_hand(finding):
@@ -561,7 +562,8 @@ def _corrected(
         units=units,
         score=None,
         approximate=False,
-        corrected=True,
+        state=State.EDITED,
+        original=finding.original or finding,
     )
 
 
