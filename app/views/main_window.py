@@ -61,9 +61,11 @@ from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
+from app.views.mark_keeping import MarkKeeping
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.preset_dialog import PresetDialog
+from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
 from app.views.translation import LanguageSetting, tr, tr_n, tr_report
@@ -76,6 +78,7 @@ from app.views.widgets import confirm, label, plain_tip
 from app.views.window_docks import WindowDocks
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
+from app.workspace.mark_store import MarkStore
 from app.workspace.recent import RecentOpenings, Session
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
@@ -92,6 +95,7 @@ class MainWindow(QMainWindow):
         decoder: Reads images in worker processes; the window does not close it.
         layout_file: File that stores the window layout. None for the default: a file in the user's
             settings folder, or no file if Qt draws into memory.
+        marks_file: Database that keeps what is marked and found; None to keep nothing.
     """
 
     closing = Signal()
@@ -109,6 +113,7 @@ class MainWindow(QMainWindow):
         open_models: Callable[[], object] | None = None,
         language: LanguageSetting | None = None,
         layout_file: Path | None = None,
+        marks_file: Path | None = None,
     ) -> None:
         super().__init__()
         self.workspace = workspace
@@ -170,6 +175,9 @@ class MainWindow(QMainWindow):
         self.opening.studies_opened.connect(self._keep_recent)
         self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
+        self.marks: MarkKeeping | None = None
+        if marks_file is not None:
+            self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)
@@ -544,7 +552,15 @@ class MainWindow(QMainWindow):
             lambda: self.workspace.close_study(*keys),
         )
 
+    def show_saved_marks(self) -> None:
+        """Open the list of the studies whose marks are kept."""
+        if self.marks is not None:
+            SavedMarksDialog(self.marks, self.workspace, self).open()
+
     def _measured(self) -> list[Finding]:
+        """Return what would be lost if the window closed now."""
+        if self.marks is not None and not self.marks.failing:
+            return []
         findings = (item.finding for item in self.workspace.annotations.all())
         return [finding for finding in findings if drawing.holds_measurement(finding)]
 
@@ -654,6 +670,8 @@ class MainWindow(QMainWindow):
             return
         self._closed = True
         self.closing.emit()
+        if self.marks is not None:
+            self.marks.close()
         self.workspace.close()
         self._end_second()
         self.opening.cancel()

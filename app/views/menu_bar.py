@@ -342,6 +342,9 @@ class MainActions:
             lambda: annotations.remove([item.finding.id for item in annotations.all()]),
         )
 
+        keeps = self._window.marks is not None
+        self.saved_marks = add(tr("Saved marks…"), self._window.show_saved_marks if keeps else None)
+
     def _fill_menu_bar(self) -> None:
         """Fill the menus; None stands for a separator."""
         marks = (self.mark_box, self.mark_point, self.mark_outside)
@@ -371,7 +374,7 @@ class MainActions:
                 *(self.undo, self.redo, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush),
-                *(self.delete_finding, self.delete_findings),
+                *(self.delete_finding, self.delete_findings, None, self.saved_marks),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),

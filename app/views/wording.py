@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path, PurePath
+
+from PySide6.QtCore import QDate, QLocale
 
 from app import paths
 from app.errors import SightlineError
@@ -374,3 +377,13 @@ class PackTexts:
 def words_of(key: str) -> str:
     """Return an identifier written as words: "area_pixels" becomes "Area pixels"."""
     return sentence(key.replace("_", " "))[:60]
+
+
+def day_text(moment: str) -> str:
+    """Return the day of a time (ISO 8601) as in "12 Nov", with the year if it is not this one."""
+    try:
+        then = datetime.fromisoformat(moment).astimezone()
+    except ValueError:
+        return moment
+    form = "d MMM" if then.year == datetime.now().astimezone().year else "d MMM yyyy"
+    return QLocale().toString(QDate(then.year, then.month, then.day), form)

@@ -20,6 +20,7 @@ from app.agent.sessions import Thread
 from app.audit.exports import check_target
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
+from app.paths import data_dir
 from app.settings import Settings
 from app.wiring.program import Program
 from app.workspace.workspace import Workspace
@@ -129,6 +130,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         open_audit=lambda: show_audit(program.audit, window, workspace.opened_files),
         open_models=lambda: open_models(""),
         language=LanguageSetting(lambda: program.settings.language, program.choose_language),
+        marks_file=data_dir() / "marks.sqlite",
     )
 
     def open_models(name: str) -> None:

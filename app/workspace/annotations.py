@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -79,11 +79,15 @@ _STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding, its visibility, and its `color`: an index into the theme's annotation colours."""
+    """A finding, its visibility, and its `color`: an index into the theme's annotation colours.
+
+    `kept`: when it was saved (ISO 8601, UTC), if in an earlier session and not looked at since.
+    """
 
     finding: Finding
     color: int
     visible: bool = True
+    kept: str = ""
 
 
 class Annotations:
@@ -102,6 +106,7 @@ class Annotations:
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
         self.commands = commands
         self._items: dict[str, Annotation] = {}
+        self._order: dict[str, int] = {}  # of arrival, also of those that were removed
         self._colors = LabelColors(labels)
         self.selected: str = ""
         self.reviewer: str = ""
@@ -165,9 +170,9 @@ class Annotations:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. A drawing is accepted by the user from the start; what a tool found
-        becomes edited if its geometry, label or code changes, and keeps its original. Findings
-        computed from a corrected one are marked as outdated.
+        many lengths on one image. A drawing is accepted by the user from the start; what a tool
+        found becomes edited if its geometry, label or code changes, and keeps its original.
+        Findings computed from a corrected one are marked as outdated.
         """
         before = dict(self._items)
         after = dict(before)
@@ -263,21 +268,52 @@ class Annotations:
         if finding_id != self.selected:
             self.selected = finding_id
             self.selection_changed.emit(finding_id)
+            item = self._items.get(finding_id)
+            if item is not None and item.kept:
+                self._items[finding_id] = replace(item, kept="")
+                self.changed.emit()
 
     def color_of(self, label: str) -> int:
         """Return the colour index that a finding with this label has or would get."""
         return self._colors.of(label)
 
+    def bring_back(self, items: Sequence[Annotation]) -> None:
+        """Add annotations of an earlier session; no step to undo."""
+        colors = {
+            one.finding.id: replace(one, color=self._colors.take(one.finding.label))
+            for one in items
+        }
+        self._apply(colors)
+
+    def forget(self, finding_ids: Iterable[str]) -> None:
+        """Remove findings for good: no step brings them back, and the undo stack is emptied."""
+        gone = dict.fromkeys(set(finding_ids) & set(self._items))
+        if gone:
+            self.commands.clear()
+            self._apply(gone)
+
     def _push(
         self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]
     ) -> None:
+        # Only what differs: marks that are brought back in between must stay.
+        keys = [key for key in before | after if before.get(key) is not after.get(key)]
+        old = {key: before.get(key) for key in keys}
+        new = {key: after.get(key) for key in keys}
         self.commands.push(
-            Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
+            Command(label, do=lambda: self._apply(new), undo=lambda: self._apply(old))
         )
 
-    def _set(self, items: dict[str, Annotation]) -> None:
+    def _apply(self, changes: Mapping[str, Annotation | None]) -> None:
+        """Set findings by id, and remove those with None; the order of arrival stays."""
         was = self._items
-        self._items = dict(items)
+        items = dict(was)
+        for finding_id, item in changes.items():
+            if item is None:
+                items.pop(finding_id, None)
+            else:
+                self._order.setdefault(finding_id, len(self._order))
+                items[finding_id] = item
+        self._items = dict(sorted(items.items(), key=lambda one: self._order[one[0]]))
         if self.selected and self.selected not in items:
             self.select("")
         self.changed.emit()

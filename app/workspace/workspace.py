@@ -271,6 +271,12 @@ class Workspace:
         found = self.studies.with_uid(sop_instance_uid)
         return found or self._reformats.get(sop_instance_uid, (None,))[0]
 
+    def study_uid_of(self, sop_instance_uid: str) -> str:
+        """Return the Study Instance UID of an open image or of a section of one; "" if unknown."""
+        image = self.instance_of(sop_instance_uid)
+        study = self.studies.study_of(self._acquired_of(image)) if image is not None else None
+        return study.uid if study is not None else ""
+
     def is_same_patient(self, one: Instance, other: Instance) -> bool:
         """Return whether two open images belong to one study or have the same Patient ID."""
         studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]

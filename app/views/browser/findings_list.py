@@ -380,6 +380,7 @@ class FindingRow:
     here: bool  # it belongs to the image that is shown
     frame: int = 0  # counted from 1: where the shown image has it; 0 where it does not
     tint: str = ""  # of a label laid over the image: #rrggbb
+    outdated: bool = False  # its image has other pixels now
 
     @property
     def finding(self) -> Finding:
@@ -388,8 +389,14 @@ class FindingRow:
 
     @property
     def title(self) -> str:
-        """The finding's label."""
-        return wording.label_text(self.finding)
+        """The finding's label, with the day if it is from an earlier session."""
+        name = wording.label_text(self.finding)
+        if self.outdated:
+            return tr("{name} (other image version)").format(name=name)
+        if self.annotation.kept:
+            day = wording.day_text(self.annotation.kept)
+            return tr("{name} from {day}").format(name=name, day=day)
+        return name
 
     @property
     def value(self) -> str:
@@ -412,7 +419,12 @@ class FindingRow:
         parts = [described.removeprefix(f"{label}:").removeprefix(f"{label};").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
-        if not self.here:
+        if self.annotation.kept:
+            day = wording.day_text(self.annotation.kept)
+            parts.insert(0, tr("from {day}").format(day=day))
+        if self.outdated:
+            parts.insert(0, tr("made on another version of this image; not drawn"))
+        elif not self.here:
             parts.insert(
                 0,
                 tr("on frame {number}").format(number=self.frame)
@@ -586,7 +598,8 @@ def _label_of(finding_id: str) -> tuple[str, int]:
 def _row(annotation: Annotation, shown: ImageRef | None) -> FindingRow:
     image = annotation.finding.image
     same = shown is not None and image.sop_instance_uid == shown.sop_instance_uid
-    return FindingRow(annotation, image == shown, image.frame + 1 if same else 0)
+    outdated = same and shown is not None and image.frame == shown.frame and image != shown
+    return FindingRow(annotation, image == shown, image.frame + 1 if same else 0, outdated=outdated)
 
 
 def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRow:

@@ -1,0 +1,199 @@
+"""Keeps the marks of a window in the database, as the user works, and brings them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.errors import SightlineError
+from app.views.background import Background
+from app.views.notices import Notices
+from app.views.translation import tr, tr_n, tr_report
+from app.workspace.annotations import Annotation
+from app.workspace.mark_store import KeptStudy, MarkStore
+from app.workspace.workspace import Workspace
+
+SAVE_MS = 300
+"""Time from a change until it is being written; a crash loses at most 2 s."""
+
+RETRY_MS = 5000
+_CLOSE_S = 15.0  # for which closing the window waits for the last write
+
+
+class MarkKeeping(QObject):
+    """Writes changed marks on a thread, and loads those of images that are opened.
+
+    Attributes:
+        failing: Whether the last write failed; it is tried again until it succeeds.
+    """
+
+    def __init__(
+        self, workspace: Workspace, store: MarkStore, notices: Notices, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._store = store
+        self._notices = notices
+        self._work = Background(1, self)  # one thread: what is written later is also later there
+        self._saved: dict[str, Annotation] = {}
+        self._study_uids: dict[str, str] = {}  # of images, also of those that were closed since
+        self._known: dict[str, str] = {}  # the study of each image with marks in the database
+        self._asked: set[str] = set()
+        self._writing = False
+        self.failing = False
+        self._told = ""
+        self._pause = QTimer(self, singleShot=True)
+        self._pause.timeout.connect(self._save)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._load)
+        workspace.annotations.changed.connect(self._changed)
+        workspace.studies.changed.connect(self._soon.start)
+        self._work.submit(store.images, self._learn, self._fail_to_read)
+
+    @property
+    def saved(self) -> bool:
+        """Whether every mark is in the database."""
+        return not (self._writing or self.failing or any(self._changes()))
+
+    @property
+    def loading(self) -> bool:
+        """Whether marks are being loaded or written."""
+        return self._work.pending > 0 or self._soon.isActive() or self._pause.isActive()
+
+    def close(self) -> None:
+        """Write what has changed, and stop."""
+        self._pause.stop()
+        self._soon.stop()
+        changed, removed = self._changes()
+        if changed or removed:
+            future = self._work.submit(
+                partial(self._store.save, self._by_study(changed), removed), lambda _none: None
+            )
+            if future is not None:
+                future.exception(_CLOSE_S)
+        self._work.close()
+
+    # Saving
+
+    def _changed(self) -> None:
+        if not self._pause.isActive() and not self._writing:
+            self._pause.start(SAVE_MS)
+
+    def _changes(self) -> tuple[list[Annotation], list[str]]:
+        """Return the marks to write and the ids to remove."""
+        items = {one.finding.id: one for one in self._workspace.annotations.all()}
+        changed = [one for key, one in items.items() if not _alike(self._saved.get(key), one)]
+        return changed, [key for key in self._saved if key not in items]
+
+    def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
+        result: dict[str, list[Annotation]] = {}
+        for one in marks:
+            result.setdefault(self._study_of(one.finding.image.sop_instance_uid), []).append(one)
+        return result
+
+    def _study_of(self, uid: str) -> str:
+        if study := self._workspace.study_uid_of(uid):
+            self._study_uids[uid] = study
+        return self._study_uids.get(uid, "")
+
+    def _save(self) -> None:
+        changed, removed = self._changes()
+        if not (changed or removed) or self._writing:
+            return
+        self._writing = True
+        self._work.submit(
+            partial(self._store.save, self._by_study(changed), removed),
+            lambda _none: self._wrote(changed, removed),
+            self._fail_to_write,
+        )
+
+    def _wrote(self, changed: Sequence[Annotation], removed: Sequence[str]) -> None:
+        self._writing = self.failing = False
+        self._told = ""
+        for key in removed:
+            self._saved.pop(key, None)
+        for one in changed:
+            self._saved[one.finding.id] = one
+        self._tell_problem()
+        if any(self._changes()):
+            self._pause.start(SAVE_MS)
+
+    def _fail_to_write(self, error: SightlineError) -> None:
+        self._writing, self.failing = False, True
+        if self._told != error.text:
+            self._told = error.text
+            self._notices.show_error(error)
+        self._pause.start(RETRY_MS)
+
+    def _fail_to_read(self, error: SightlineError) -> None:
+        self._notices.show_error(error)
+
+    def _tell_problem(self) -> None:
+        problem, self._store.problem = self._store.problem, ""
+        if problem:
+            title = tr("The saved marks could not be read")
+            self._notices.show_notice("warning", title, tr_report(problem))
+
+    # Loading
+
+    def _learn(self, images: dict[str, str]) -> None:
+        self._known |= images
+        self._tell_problem()
+        self._load()
+
+    def _load(self) -> None:
+        """Load the marks of images that were opened since."""
+        for one in self._workspace.annotations.all():
+            self._study_of(one.finding.image.sop_instance_uid)
+        studies = {study.uid for study in self._workspace.studies.all}
+        fresh = [
+            uid
+            for uid, study in self._known.items()
+            if uid not in self._asked
+            # A section of a volume is of an open study without being listed in it.
+            and (study in studies or self._workspace.instance_of(uid) is not None)
+        ]
+        if fresh:
+            self._asked.update(fresh)
+            self._work.submit(partial(self._store.load, fresh), self._take, self._fail_to_read)
+
+    def _take(self, loaded: tuple[list[Annotation], int]) -> None:
+        marks, unreadable = loaded
+        annotations = self._workspace.annotations
+        fresh = [one for one in marks if annotations.get(one.finding.id) is None]
+        self._saved.update({one.finding.id: one for one in fresh})
+        annotations.bring_back(fresh)
+        if unreadable:
+            self._notices.show_notice(
+                "warning",
+                tr_n("%n saved mark cannot be read", "%n saved marks cannot be read", unreadable),
+                tr("They stay in the file, and a newer version of Sightline may read them."),
+            )
+
+    # Removing what is kept
+
+    def list_studies(self, done: Callable[[list[KeptStudy]], object]) -> None:
+        """Call `done` with a list of `KeptStudy`."""
+        self._work.submit(self._store.studies, done, self._fail_to_read)
+
+    def purge(self, studies: Sequence[KeptStudy], done: Callable[[], object]) -> None:
+        """Delete all marks of studies, here and in the database, for good; then call `done`."""
+        images = {image for one in studies for image in one.images}
+        annotations = self._workspace.annotations
+        gone = [one for one in annotations.all() if one.finding.image.sop_instance_uid in images]
+        for one in gone:
+            self._saved.pop(one.finding.id, None)
+        annotations.forget([one.finding.id for one in gone])
+        self._work.submit(
+            partial(self._store.purge, [one.study for one in studies]),
+            lambda _none: done(),
+            self._fail_to_read,
+        )
+
+
+def _alike(saved: Annotation | None, now: Annotation) -> bool:
+    """Return whether a mark is kept as it is; that it was looked at makes no difference."""
+    return saved is not None and replace(saved, kept="") == replace(now, kept="")

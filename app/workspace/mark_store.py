@@ -1,0 +1,239 @@
+"""The database that keeps marks between sessions: one row a mark, by image and its pixels.
+
+It holds UIDs, no names of patients. Several programs may use it at once: each writes only the marks
+that it changed, and the last one to write a mark wins.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from app.errors import FileProblem
+from app.imaging.processes.records import pack, unpack
+from app.log import get_logger
+from app.settings import set_aside
+from app.workspace.annotations import Annotation
+
+_VERSION = 1
+_BUSY_S = 10.0  # for which a write waits for that of another program
+_AT_ONCE = 500  # values in one statement
+_ARRAY = "$array"
+
+_log = get_logger(__name__)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS marks (
+    id TEXT PRIMARY KEY,
+    study TEXT NOT NULL,
+    image TEXT NOT NULL,
+    frame INTEGER NOT NULL,
+    pixels TEXT NOT NULL,
+    saved TEXT NOT NULL,
+    body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS marks_by_image ON marks (image);
+CREATE INDEX IF NOT EXISTS marks_by_study ON marks (study);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStudy:
+    """What is kept of one study.
+
+    Attributes:
+        study: Study Instance UID.
+        marks: Number of marks.
+        images: SOP Instance UIDs of the images that have marks.
+        saved: When one of them was last changed (ISO 8601, UTC).
+    """
+
+    study: str
+    marks: int
+    images: tuple[str, ...]
+    saved: str
+
+
+class MarkStore:
+    """A SQLite database of annotations (WAL, synchronous=FULL); use it on one thread at a time.
+
+    The file is made with the first mark. Each method raises `FileProblem` if the database cannot be
+    used; nothing is changed then.
+
+    Attributes:
+        problem: A sentence for the user after a broken database was set aside; else "".
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem = ""
+
+    def images(self) -> dict[str, str]:
+        """Return the Study Instance UID of each image that has kept marks, by SOP Instance UID."""
+        return dict(self._read("SELECT DISTINCT image, study FROM marks"))
+
+    def studies(self) -> list[KeptStudy]:
+        """Return what is kept of each study, the latest change first."""
+        kept: dict[str, KeptStudy] = {}
+        query = "SELECT study, image, COUNT(*), MAX(saved) FROM marks GROUP BY study, image"
+        for study, image, count, saved in self._read(query):
+            known = kept.get(study, KeptStudy(study, 0, (), ""))
+            kept[study] = KeptStudy(
+                study, known.marks + count, (*known.images, image), max(known.saved, saved)
+            )
+        return sorted(kept.values(), key=lambda one: one.saved, reverse=True)
+
+    def load(self, images: Iterable[str]) -> tuple[list[Annotation], int]:
+        """Return the marks on images, by SOP Instance UID, and how many cannot be read.
+
+        `Annotation.kept` is the time at which each was last changed. What cannot be read, such as
+        marks of a newer version of the program, stays in the database.
+        """
+        found: list[Annotation] = []
+        unreadable = 0
+        wanted = list(images)
+        for first in range(0, len(wanted), _AT_ONCE):
+            part = wanted[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            query = f"SELECT saved, body FROM marks WHERE image IN ({marks}) ORDER BY saved, id"
+            for saved, body in self._read(query, part):
+                try:
+                    found.append(replace(_read_mark(body), kept=saved))
+                except Exception as error:  # whatever is in a damaged row, the others are shown
+                    _log.warning("a kept mark cannot be read: %s", type(error).__name__)
+                    unreadable += 1
+        return found, unreadable
+
+    def save(self, changed: Mapping[str, Sequence[Annotation]], removed: Iterable[str]) -> None:
+        """Keep marks, by Study Instance UID, and remove others by id, in one transaction."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        rows: list[tuple[str, str, str, int, str, str, bytes]] = []
+        for study, marks in changed.items():
+            for one in marks:
+                ref = one.finding.image
+                place = (study, ref.sop_instance_uid, ref.frame, ref.pixel_sha256)
+                rows.append((one.finding.id, *place, now, _written_mark(one)))
+        gone = [(one,) for one in removed]
+
+        def write(database: sqlite3.Connection) -> None:
+            database.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            database.executemany("DELETE FROM marks WHERE id = ?", gone)
+
+        self._write(write)
+
+    def purge(self, studies: Iterable[str]) -> None:
+        """Remove all marks of studies, by Study Instance UID; their bytes are overwritten."""
+        gone = [(one,) for one in studies]
+
+        def write(database: sqlite3.Connection) -> None:
+            database.executemany("DELETE FROM marks WHERE study = ?", gone)
+
+        self._write(write)
+        if self.path.exists():
+            with self._opened() as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[Any]:
+        if not self.path.exists():
+            return []
+        try:
+            with self._opened() as database:
+                return database.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._told(error, "read") from error
+
+    def _write(self, write: Any) -> None:
+        try:
+            with self._opened() as database, database:
+                database.execute("BEGIN IMMEDIATE")
+                write(database)
+        except sqlite3.Error as error:
+            raise self._told(error, "written") from error
+
+    def _opened(self) -> closing[sqlite3.Connection]:
+        """Return a connection; a file that is no database is set aside first."""
+        try:
+            return closing(self._connected())
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            _log.warning("the kept marks cannot be read: %s", error)
+            self.problem = set_aside(self.path, "The file of saved marks").replace(
+                "the defaults are used", "a new one was begun"
+            )
+            for name in ("-wal", "-shm"):  # they belong to the file that was set aside
+                beside = self.path.with_name(self.path.name + name)
+                if beside.exists():
+                    set_aside(beside, "")
+            return closing(self._connected())
+
+    def _connected(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+        try:
+            if database.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
+                raise sqlite3.OperationalError("made by a newer version of Sightline")
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=FULL")
+            database.execute("PRAGMA secure_delete=ON")
+            if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
+                database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _told(self, error: sqlite3.Error, what: str) -> FileProblem:
+        text = str(error).lower()
+        reason = f"the saved marks cannot be {what}"
+        remedy = "Check the folder; marks stay in this window, and saving is tried again."
+        if "full" in text or "disk i/o" in text:
+            reason, remedy = f"{reason}: the disk is full", "Make room; saving is tried again."
+        elif "readonly" in text or "read-only" in text or "unable to open" in text:
+            reason = f"{reason}: the folder may not be written to"
+        elif "locked" in text:
+            reason = f"{reason}: another program holds them"
+        elif "newer version" in text:
+            reason = f"{reason}: a newer version of Sightline made them"
+            remedy = "Use that version, or move the file away."
+        _log.warning("%s (%s)", reason, type(error).__name__)
+        return FileProblem(reason, subject=str(self.path), remedy=remedy, detail=str(error))
+
+
+def _written_mark(mark: Annotation) -> bytes:
+    message = pack(replace(mark, kept=""))
+    return zlib.compress(json.dumps(message, default=_array, separators=(",", ":")).encode())
+
+
+def _read_mark(body: bytes) -> Annotation:
+    return unpack(Annotation, json.loads(zlib.decompress(body), object_hook=_with_array))
+
+
+def _array(value: Any) -> dict[str, Any]:
+    """Return the JSON form of an array; eight pixels of a mask are one byte."""
+    if isinstance(value, np.generic):
+        return value.item()
+    array = cast("np.ndarray[Any, Any]", value)
+    bits = array.dtype == np.bool_
+    data = np.packbits(array) if bits else np.ascontiguousarray(array)
+    text = base64.b64encode(data.tobytes()).decode()
+    return {_ARRAY: text, "type": array.dtype.str, "shape": list(array.shape)}
+
+
+def _with_array(given: dict[str, Any]) -> Any:
+    if _ARRAY not in given:
+        return given
+    data, shape = base64.b64decode(given[_ARRAY]), tuple(given["shape"])
+    if given["type"] == np.dtype(np.bool_).str:
+        flat = np.unpackbits(np.frombuffer(data, np.uint8), count=int(np.prod(shape)))
+        return flat.astype(np.bool_).reshape(shape)
+    return np.frombuffer(data, given["type"]).reshape(shape)

@@ -1,0 +1,212 @@
+"""Marks that are saved as the user works, and come back when the study is opened again."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
+
+from app.imaging.types import Series, Study
+from app.views.browser.findings_list import FindingRow
+from app.views.main_window import MainWindow
+from app.views.saved_marks import SavedMarksDialog
+from app.workspace.mark_store import MarkStore
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import FakeDecoder, activate, found, frame, instance
+
+pytestmark = pytest.mark.gui
+
+LEFT = Qt.MouseButton.LeftButton
+Wait = Callable[[Callable[[], object]], None]
+
+
+def study(folder: str = "a") -> Study:
+    """A study of one image, opened from a folder."""
+    image = replace(
+        instance("1.2.3", PatientName="Doe^Jane", PatientID="4711"), path=Path(folder) / "x.dcm"
+    )
+    return Study("1.2", "Chest", "Doe^Jane", "4711", "", (Series("1.2.1", "s", "CT", 1, (image,)),))
+
+
+@pytest.fixture
+def opened(tmp_path: Path, wait_until: Wait) -> Iterator[Callable[..., MainWindow]]:
+    windows: list[MainWindow] = []
+
+    def make(folder: str = "a", decoder: FakeDecoder | None = None) -> MainWindow:
+        window = MainWindow(
+            Workspace(),
+            decoder or FakeDecoder(),
+            QLabel("chat"),
+            layout_file=tmp_path / "window.ini",
+            marks_file=tmp_path / "data" / "marks.sqlite",
+        )
+        windows.append(window)
+        window.resize(1100, 750)
+        window.show()
+        activate(window, wait_until)
+        window.workspace.add(found(study(folder)))
+        wait_until(lambda: window.canvas.picture is not None and not window.busy)
+        assert window.marks is not None
+        wait_until(lambda: not window.marks.loading)
+        return window
+
+    (tmp_path / "data").mkdir()
+    yield make
+    for window in windows:
+        window.quit()
+        window.deleteLater()
+
+
+def draw_length(window: MainWindow) -> None:
+    canvas = window.canvas
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_L)
+    view = canvas.viewport()
+    start, end = (canvas.to_widget(x, y).toPoint() for x, y in ((10, 10), (40, 30)))
+    QTest.mousePress(view, LEFT, pos=start)
+    QTest.mouseMove(view, (start + end) / 2)
+    QTest.mouseMove(view, end)
+    QTest.mouseRelease(view, LEFT, pos=end)
+    assert len(window.workspace.annotations) == 1
+
+
+def rows(window: MainWindow) -> list[FindingRow]:
+    window.findings_list.model.refresh()
+    model = window.findings_list.model
+    every = [model.row(model.index(number)) for number in range(model.rowCount())]
+    return [row for row in every if isinstance(row, FindingRow)]
+
+
+def test_a_mark_is_there_again_from_another_folder_until_it_is_looked_at(
+    opened: Callable[..., MainWindow], wait_until: Wait
+):
+    window = opened("a")
+    draw_length(window)
+    (drawn,) = window.workspace.annotations.all()
+    window.close()  # without a question: nothing is lost
+    assert window.isHidden()
+    again = opened("b")
+    wait_until(lambda: len(again.workspace.annotations) == 1)
+    (kept,) = again.workspace.annotations.all()
+    assert kept.finding == drawn.finding
+    wait_until(lambda: len(again.canvas.annotation_items()) == 1)
+    (row,) = rows(again)
+    assert " from " in row.title
+    again.workspace.annotations.select(kept.finding.id)
+    (row,) = rows(again)
+    assert " from " not in row.title
+
+
+def test_what_is_deleted_stays_deleted_and_undo_brings_it_back_for_good(
+    opened: Callable[..., MainWindow], wait_until: Wait
+):
+    window = opened()
+    draw_length(window)
+    window.close()
+    second = opened()
+    wait_until(lambda: len(second.workspace.annotations) == 1)
+    draw = second.workspace.annotations
+    draw.remove([one.finding.id for one in draw.all()])
+    wait_until(lambda: second.marks is not None and second.marks.saved)
+    second.workspace.commands.undo()
+    assert len(draw) == 1
+    second.close()
+    third = opened()
+    wait_until(lambda: len(third.workspace.annotations) == 1)
+    third.workspace.annotations.remove(
+        [one.finding.id for one in third.workspace.annotations.all()]
+    )
+    third.close()
+    fourth = opened()
+    assert len(fourth.workspace.annotations) == 0
+
+
+def test_undo_of_an_older_step_leaves_marks_that_were_brought_back(
+    opened: Callable[..., MainWindow], wait_until: Wait
+):
+    first = opened()
+    draw_length(first)
+    first.close()
+    again = opened()
+    wait_until(lambda: len(again.workspace.annotations) == 1)
+    annotations = again.workspace.annotations
+    kept = annotations.all()[0].finding
+    annotations.put(replace(kept, id="new"), "Measure length")
+    again.workspace.commands.undo()
+    assert [one.finding.id for one in annotations.all()] == [kept.id]
+
+
+def test_marks_of_other_pixels_are_listed_and_not_drawn(
+    opened: Callable[..., MainWindow], wait_until: Wait
+):
+    window = opened()
+    draw_length(window)
+    window.close()
+    decoder = FakeDecoder()
+    given = frame("1.2.3", 0)
+    decoder.frames["1.2.3", 0] = replace(given, ref=replace(given.ref, pixel_sha256="other"))
+    again = opened("a", decoder)
+    annotations = again.workspace.annotations
+    wait_until(lambda: len(annotations) == 1)
+    assert again.canvas.annotation_items() == []
+    (row,) = rows(again)
+    assert "other image version" in row.title
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_and_saving_goes_on_later(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    window = opened()
+    assert window.marks is not None
+    data = tmp_path / "data"
+    moved = tmp_path / "moved"
+    data.rename(moved)  # root may write to read-only folders
+    draw_length(window)
+    wait_until(lambda: window.marks is not None and window.marks.failing)
+    assert any(
+        "saved marks" in one.text() for one in window.findChildren(QLabel) if one.isVisible()
+    )
+    window.close()
+    box = window.findChild(QMessageBox)
+    assert box is not None, "closing would lose the mark"
+    box.reject()
+    moved.rename(data)
+    window.marks._save()  # what the timer does after five seconds
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    assert len(MarkStore(data / "marks.sqlite").load(["1.2.3"])[0]) == 1
+    assert stat.S_ISDIR(data.stat().st_mode)
+
+
+def test_the_saved_marks_of_a_study_are_deleted_from_the_dialog(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    window = opened()
+    draw_length(window)
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    window.actions_.saved_marks.trigger()
+    dialog = window.findChild(SavedMarksDialog)
+    assert dialog is not None
+    wait_until(lambda: dialog.table.rowCount() == 1)
+    assert "Chest" in dialog.table.item(0, 0).text()
+    QTest.mouseClick(
+        dialog.table.viewport(),
+        LEFT,
+        pos=dialog.table.visualItemRect(dialog.table.item(0, 1)).center(),
+    )
+    QTest.mouseClick(dialog.delete, LEFT)
+    box = dialog.findChild(QMessageBox)
+    assert box is not None
+    yes = next(one for one in box.findChildren(QPushButton) if one.text() == "Delete")
+    QTest.mouseClick(yes, LEFT)
+    wait_until(lambda: dialog.table.rowCount() == 0)
+    assert len(window.workspace.annotations) == 0
+    assert window.workspace.commands.undo_label == ""
+    assert MarkStore(tmp_path / "data" / "marks.sqlite").studies() == []
+    dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Close).click()
+    QApplication.processEvents()

@@ -1,0 +1,231 @@
+"""The database of kept marks: whole, damaged, locked, full, read by two, killed while writing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.errors import FileProblem
+from app.imaging.findings import (
+    Box,
+    Code,
+    Ellipse,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Measurement,
+    Point,
+    Polygon,
+    Polyline,
+    Provenance,
+    Segments,
+    State,
+)
+from app.imaging.space.planes import FramePlane
+from app.imaging.types import ImageRef
+from app.workspace.annotations import Annotation
+from app.workspace.mark_store import MarkStore
+
+KILLS = int(os.environ.get("SIGHTLINE_KILLS", "5"))
+"""How often a program that marks is killed; 500 for the full figure."""
+
+
+def mark(number: int, geometry: Geometry | None = None, image: str = "1.2") -> Annotation:
+    """An annotation with every field set."""
+    made = Finding(
+        id=f"mark-{number}",
+        image=ImageRef(image, 3, "sha"),
+        geometry=geometry or Box(0.5, 1.5, 10.25, 20.125),
+        label="Länge “α”",
+        score=0.1,
+        units="mm (patient)",
+        provenance=Provenance("ruler", "1", "m", "s", "r", "c", "2026-11-12T10:00:00+00:00"),
+        value=1 / 3,
+        description="d",
+        group="g",
+        rests_on=("Left Lung",),
+        measurements=(Measurement("Area", 2.5, "mm²", "patient"),),
+        state=State.EDITED,
+        reviewer="Dr. Roe",
+        reviewed="2026-11-12T10:00:00+00:00",
+        code=Code("39607008", "SCT", "Lung"),
+        plane=FramePlane((1.0, 2.0, 3.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.25), "1.9"),
+    )
+    return Annotation(replace(made, original=replace(made, state=State.PROPOSED)), 4, False)
+
+
+RNG = np.random.default_rng(1)
+GEOMETRIES: list[Geometry] = [
+    Point(1.1, 2.2),
+    Polyline(((0.1, 0.2), (3.0, 4.0))),
+    Segments(((0.1, 0.2), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))),
+    Polygon(((0.1, 0.2), (3.0, 4.0), (5.0, 6.0))),
+    Box(0.5, 1.5, 2.5, 3.5),
+    Ellipse(0.1, 1.2, 2.3, 3.4),
+    Mask(RNG.random((13, 17)) > 0.5),
+    Heatmap(RNG.random((5, 7)).astype(np.float32)),
+]
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=lambda one: type(one).__name__)
+def test_a_mark_comes_back_as_it_was(tmp_path: Path, geometry: Geometry):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    one = mark(1, geometry)
+    store.save({"1": [one]}, ())
+    (back,), unreadable = MarkStore(tmp_path / "marks.sqlite").load(["1.2"])
+    assert unreadable == 0
+    assert back.kept
+    found, given = back.finding, one.finding
+    assert isinstance(found.geometry, type(geometry))
+    if isinstance(geometry, Mask) and isinstance(found.geometry, Mask):
+        np.testing.assert_array_equal(found.geometry.pixels, geometry.pixels)
+    elif isinstance(geometry, Heatmap) and isinstance(found.geometry, Heatmap):
+        np.testing.assert_array_equal(found.geometry.values, geometry.values)
+    else:
+        assert found.geometry == geometry
+        assert replace(back, kept="") == one
+    assert found.original is not None
+    plain = {"geometry": Point(0, 0), "original": None}
+    assert replace(found, **plain) == replace(given, **plain)  # type: ignore[arg-type]
+
+
+def test_what_is_removed_is_gone_and_a_changed_one_is_there_once(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1), mark(2), mark(3, image="1.3")]}, ())
+    store.save({"1": [replace(mark(2), color=9)]}, ["mark-1"])
+    assert store.images() == {"1.2": "1", "1.3": "1"}
+    (two,), _ = store.load(["1.2"])
+    assert (two.finding.id, two.color) == ("mark-2", 9)
+    (study,) = store.studies()
+    assert (study.study, study.marks, set(study.images)) == ("1", 2, {"1.2", "1.3"})
+
+
+def test_a_purged_study_leaves_no_trace_in_the_file(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1.2.840.999": [mark(1)], "2": [mark(2, image="2.2")]}, ())
+    store.purge(["1.2.840.999"])
+    assert [one.study for one in store.studies()] == ["2"]
+    for file in tmp_path.iterdir():
+        assert b"1.2.840.999" not in file.read_bytes()
+
+
+def test_two_programs_lose_nothing_of_each_other(tmp_path: Path):
+    one, other = (MarkStore(tmp_path / "marks.sqlite") for _ in range(2))
+    for number in range(20):
+        one.save({"1": [mark(2 * number)]}, ())
+        other.save({"1": [mark(2 * number + 1)]}, ())
+    kept, _ = one.load(["1.2"])
+    assert {item.finding.id for item in kept} == {f"mark-{number}" for number in range(40)}
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 100, os.urandom(8192)])
+def test_a_broken_database_is_set_aside(tmp_path: Path, content: bytes):
+    file = tmp_path / "marks.sqlite"
+    file.write_bytes(content)
+    store = MarkStore(file)
+    store.save({"1": [mark(1)]}, ())
+    assert len(store.load(["1.2"])[0]) == 1
+    if content:
+        assert (tmp_path / "marks.sqlite.broken").read_bytes() == content
+        assert "marks.sqlite.broken" in store.problem
+
+
+def test_a_damaged_row_leaves_the_others(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1), mark(2)]}, ())
+    with sqlite3.connect(store.path) as database:
+        database.execute("UPDATE marks SET body = x'00' WHERE id = 'mark-1'")
+    kept, unreadable = store.load(["1.2"])
+    assert [item.finding.id for item in kept] == ["mark-2"]
+    assert unreadable == 1
+
+
+def test_a_newer_database_is_not_touched(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1)]}, ())
+    with sqlite3.connect(store.path) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(FileProblem, match="newer version"):
+        store.save({"1": [mark(2)]}, ())
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path):
+    store = MarkStore(tmp_path / "none" / "marks.sqlite")
+    with pytest.raises(FileProblem, match="may not be written") as caught:
+        store.save({"1": [mark(1)]}, ())
+    assert str(store.path) in caught.value.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
+def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path: Path):
+    file = tmp_path / "marks.sqlite"
+    MarkStore(file).save({"1": [mark(1)]}, ())
+    code = f"""
+import resource, signal
+from pathlib import Path
+from app.errors import FileProblem
+from app.imaging.findings import Mask
+from app.workspace.mark_store import MarkStore
+from tests.unit.workspace.test_mark_store import mark
+import numpy as np
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+large = Mask(np.random.default_rng(0).random((2000, 2000)) > 0.5)
+try:
+    MarkStore(Path({str(file)!r})).save({{"1": [mark(2, large)]}}, ())
+except FileProblem as error:
+    print(error.text)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "the disk is full" in done.stdout
+    kept, _ = MarkStore(file).load(["1.2"])
+    assert [item.finding.id for item in kept] == ["mark-1"]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from app.workspace.mark_store import MarkStore
+from tests.unit.workspace.test_mark_store import mark
+store = MarkStore(Path(sys.argv[1]))
+first = int(sys.argv[2])
+print("ready", flush=True)
+for number in range(first, first + 100_000):
+    store.save({"1": [mark(number)]}, [f"mark-{number - 50}"])
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@pytest.mark.timeout(3000)
+def test_a_killed_program_loses_no_mark_that_was_saved(tmp_path: Path):
+    file = tmp_path / "marks.sqlite"
+    choose, first = random.Random(7), 0
+    for _ in range(KILLS):
+        command = [sys.executable, "-c", WRITER, str(file), str(first)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "ready\n"
+            time.sleep(choose.uniform(0.01, 0.2))
+            program.send_signal(signal.SIGKILL)
+            saved = [int(line) for line in program.stdout.read().split("\n")[:-1]]
+        with sqlite3.connect(file) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        kept = {item.finding.id for item in MarkStore(file).load(["1.2"])[0]}
+        if saved:
+            last = saved[-1]
+            wanted = {f"mark-{number}" for number in range(max(last - 49, 0), last + 1)}
+            # The next one may have been written without being told any more.
+            assert wanted - {f"mark-{last - 49}"} <= kept
+            first = last + 1
