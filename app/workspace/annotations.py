@@ -165,9 +165,9 @@ class Annotations:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. A drawing is accepted by the user from the start; what a tool found
-        becomes edited if its geometry, label or code changes, and keeps its original. Findings
-        computed from a corrected one are marked as outdated.
+        many lengths on one image. A drawing is accepted by the user from the start; what a tool
+        found becomes edited if its geometry, label or code changes, and keeps its original.
+        Findings computed from a corrected one are marked as outdated.
         """
         before = dict(self._items)
         after = dict(before)

@@ -1644,6 +1644,11 @@
             <translation>Ordner mit Transformers-Dateien wählen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose a folder outside of the one that is copied.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose a folder with free space that you may write to.</source>
@@ -1675,6 +1680,11 @@
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Choose another folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
@@ -1683,6 +1693,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Choose another name.</source>
             <translation>Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose another.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -3064,6 +3079,11 @@
             <translation>GGUF-Modelle (*.gguf)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Give one of them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>Give one such as http://127.0.0.1:11434/v1.</source>
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
@@ -3557,6 +3577,7 @@
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
@@ -4992,6 +5013,11 @@
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Make room on the disk, or ask for the right to write there</source>
             <translation>Schaffen Sie Platz auf dem Datenträger oder bitten Sie dort um das Schreibrecht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>Make room on the disk, or choose another folder.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -8223,6 +8249,16 @@
             <translation>Das Gespräch darf an {host} gesendet werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>the copy must not be made among the originals</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>the copying process did not start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>the decoding process sent a broken answer</source>
             <translation>der Dekodierprozess hat eine fehlerhafte Antwort gesendet</translation>
@@ -9580,6 +9616,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>Try again; if it happens again, the file may have been tampered with.</source>
             <translation>Versuchen Sie es erneut; geschieht es wieder, wurde die Datei womöglich manipuliert.</translation>
@@ -10225,6 +10266,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} and {1} exclude each other</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -10299,6 +10345,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>{0} is damaged: sha256 {1}, its manifest says {2}</source>
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} is not a folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />

@@ -150,7 +150,7 @@ def delta_mm(path: str, number: int) -> tuple[float, float]:
 def test_the_ultrasound_cine_of_pydicom_is_measured_by_its_own_region(number: int):
     """Against the header: Physical Delta in cm per pixel."""
     path = get_testdata_file("color3d_jpeg_baseline.dcm")
-    assert path is not None
+    assert isinstance(path, str)
     frame = read_frame(Path(path), number)
     across, down = delta_mm(path, 0)
     line = drawing.draw(drawing.RULER, frame, [(200, 100), (300, 250)])
@@ -166,7 +166,7 @@ def test_the_ultrasound_cine_of_pydicom_is_measured_by_its_own_region(number: in
 
 def test_a_mark_astride_two_regions_of_pydicom_s_ultrasound_says_so():
     path = get_testdata_file("OBXXXX1A.dcm")
-    assert path is not None
+    assert isinstance(path, str)
     frame = read_frame(Path(path), 0)
     across, down = delta_mm(path, 0)
     line = drawing.draw(drawing.POLYLINE, frame, [(200, 100), (300, 250)])
