@@ -17,7 +17,17 @@ from app.headless.common import open_program, scan_source
 from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
 from app.imaging.finding_files import read_findings
-from app.imaging.findings import Finding, Heatmap, Mask
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Segments,
+)
 from app.imaging.pixels import pipeline
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
@@ -195,12 +205,15 @@ def _plain_cell(cell: object) -> object:
 
 
 def _points(finding: Finding) -> str:
-    shape = finding.geometry
-    if isinstance(shape, Mask | Heatmap):
-        return ""
-    if hasattr(shape, "points"):
-        return " ".join(f"{x!r},{y!r}" for x, y in shape.points)
-    return " ".join(repr(getattr(shape, name)) for name in type(shape).__dataclass_fields__)
+    match finding.geometry:
+        case Point(x, y):
+            return f"{x!r},{y!r}"
+        case Polyline(points) | Segments(points) | Polygon(points):
+            return " ".join(f"{x!r},{y!r}" for x, y in points)
+        case Box(x0, y0, x1, y1) | Ellipse(x0, y0, x1, y1):
+            return f"{x0!r},{y0!r} {x1!r},{y1!r}"
+        case Mask() | Heatmap():
+            return ""
 
 
 _WRITERS: dict[str, Callable[[Subject], bytes]] = {

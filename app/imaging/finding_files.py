@@ -77,11 +77,9 @@ def _finding(item: Mapping[str, Any], file: Path) -> Finding:
         geometry = dict(zip("xy", geometry["point"], strict=True))
     _check_finite(geometry)
     fields["geometry"] = {"$class": kind, **geometry}
-    original = fields.get("original")
-    typed = isinstance(original, dict) and "type" in original.get("geometry", {})
-    fields["original"] = None
+    original: dict[str, Any] | None = fields.pop("original", None)
     finding = unpack(Finding, fields)
-    if typed:
+    if original and "type" in original["geometry"]:  # an older file has it without
         finding = replace(finding, original=_finding(original, file))
     return finding
 

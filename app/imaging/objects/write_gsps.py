@@ -62,7 +62,7 @@ def make(sources: Sources) -> Dataset:
         inverse = any(view.inverse for view in export.views[:1])
         dark = images[0].PhotometricInterpretation == "MONOCHROME1"
         shape = "INVERSE" if inverse != dark else "IDENTITY"
-        made: Dataset = pr.GrayscaleSoftcopyPresentationState(
+        made: Any = pr.GrayscaleSoftcopyPresentationState(
             modality_lut_transformation=_modality(images[0]),
             voi_lut_transformations=_windows(sources) or None,
             presentation_lut_transformation=PresentationLUTTransformation(
@@ -125,7 +125,7 @@ def _windows(sources: Sources) -> list[Any]:
 def _place(made: Dataset, sources: Sources) -> None:
     """Set displayed areas, flip and rotation (C.10.4, C.10.6)."""
     first = sources.datasets[0]
-    views = sources.export.views or (View(first.SOPInstanceUID),)
+    views = list(sources.export.views) or [View(first.SOPInstanceUID)]
     items: list[Dataset] = []
     for view in views:
         dataset = sources.of(view.sop_instance_uid)
@@ -185,7 +185,10 @@ def _annotations(sources: Sources) -> tuple[list[Any], list[Any]]:
 def _annotation(finding: Finding, layer: Any, sources: Sources) -> Any:
     dataset = sources.of(finding.image.sop_instance_uid)
     size = float(dataset.Columns), float(dataset.Rows)
-    tracking = {"tracking_id": finding.label[:64] or "Mark", "tracking_uid": uid_of_id(finding.id)}
+    tracking: dict[str, Any] = {
+        "tracking_id": finding.label[:64] or "Mark",
+        "tracking_uid": uid_of_id(finding.id),
+    }
     graphics = mark_graphics(finding)
     objects = [
         pr.GraphicObject(

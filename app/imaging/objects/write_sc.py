@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from highdicom import sc
 from pydicom.dataset import Dataset
@@ -16,7 +18,7 @@ def make(sources: Sources) -> Dataset:
     export = sources.export
     if export.picture is None:
         raise ValueError("no picture to write")
-    common = {
+    common: dict[str, Any] = {
         "pixel_array": np.ascontiguousarray(export.picture),
         "photometric_interpretation": "RGB",
         "bits_allocated": 8,
@@ -26,7 +28,7 @@ def make(sources: Sources) -> Dataset:
         **sources.new,
     }
     if sources.datasets:
-        made: Dataset = sc.SCImage.from_ref_dataset(
+        made: Any = sc.SCImage.from_ref_dataset(
             sources.datasets[0], transfer_syntax_uid="1.2.840.10008.1.2.1", **common
         )
     else:

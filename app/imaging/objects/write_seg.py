@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from app.imaging.objects.writing import (
 _CATEGORY = DicomCode("49755003", "SCT", "Morphologically Altered Structure")
 _ANATOMY = DicomCode("123037004", "SCT", "Anatomical Structure")
 _FAMILY = DicomCode("123109", "DCM", "Artificial Intelligence")
+_SINGLE_FRAME = "1.2.840.10008.5.1.4.1.1.7"
 Place = tuple[str, int]
 
 
@@ -66,6 +66,9 @@ def make(sources: Sources) -> Dataset:
         for one in images
         for frame in range(int(one.get("NumberOfFrames") or 1))
     ]
+    for one in images:
+        if "FrameOfReferenceUID" in one and "SliceThickness" not in one:
+            one.SliceThickness = None  # highdicom expects it
     segments = _segments(masks)
     rows, columns = int(images[0].Rows), int(images[0].Columns)
     pixels = np.zeros((len(places), rows, columns, len(segments)), np.uint8)
@@ -89,6 +92,11 @@ def make(sources: Sources) -> Dataset:
         made = _frame_by_frame(images[0], pixels, settings)
     else:
         made = seg.Segmentation(source_images=images, pixel_array=pixels, **settings)
+    shared = made.SharedFunctionalGroupsSequence[0]
+    measures = shared.get("PixelMeasuresSequence") or [Dataset()]
+    if "FrameOfReferenceUID" not in made and "SliceThickness" not in measures[0]:
+        # It is needed in space only, and readers refuse it when it is incomplete.
+        shared.pop("PixelMeasuresSequence", None)
     if "FrameOfReferenceUID" not in made and "PatientOrientation" not in made:
         made.PatientOrientation = images[0].get("PatientOrientation") or ""
     if any(one.state == "proposed" and algorithm(one) for one in masks):
@@ -105,18 +113,25 @@ def _frame_by_frame(image: Dataset, pixels: NDArray[np.uint8], settings: dict[st
     groups: list[Dataset] = []
     planes: list[NDArray[np.uint8]] = []
     for frame in np.flatnonzero(pixels.any(axis=(1, 2, 3))):
-        single = copy(image)
-        single.NumberOfFrames = 1
+        single = Dataset()
+        single.update(image)
+        single.file_meta = image.file_meta
+        del single.NumberOfFrames, single.SOPClassUID  # a change would be the image's, too
+        single.NumberOfFrames, single.SOPClassUID = 1, _SINGLE_FRAME
         one = seg.Segmentation([single], pixels[frame : frame + 1], **settings)
         made = made if made is not None else one
         planes.append(one.pixel_array.reshape(-1, *pixels.shape[1:3]))
         for group in one.PerFrameFunctionalGroupsSequence:
             for derivation in group.DerivationImageSequence:
                 for source in derivation.SourceImageSequence:
+                    source.ReferencedSOPClassUID = image.SOPClassUID
                     source.ReferencedFrameNumber = int(frame) + 1
             groups.append(group)
     if made is None:
         raise FileProblem("the masks are empty", remedy="Draw or accept a mask.")
+    for series in made.ReferencedSeriesSequence:
+        for instance in series.ReferencedInstanceSequence:
+            instance.ReferencedSOPClassUID = image.SOPClassUID
     made.PerFrameFunctionalGroupsSequence = groups
     made.NumberOfFrames = len(groups)
     made.PixelData = pack_bits(np.concatenate(planes).ravel())
