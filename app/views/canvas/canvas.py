@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -80,6 +80,9 @@ SMALL = 300
 
 _OTHER_SCREEN = (QEvent.Type.ScreenChangeInternal, QEvent.Type.DevicePixelRatioChange)
 
+TEXTS_MS = 25
+"""Time in which the texts follow a changed window, at the latest; the picture does not wait."""
+
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
 _CURSORS = {ZOOM: "zoom-in", SCROLL: "move-vertical"}
@@ -135,6 +138,8 @@ class Canvas(ImageView):
         self._rendering = rendering or Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
+        self._texts = QTimer(self, singleShot=True, interval=TEXTS_MS)
+        self._texts.timeout.connect(self._update_overlay)
         self.layer_drawing = LayerDrawing(self, self.model.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.drawing_tool = DrawingTool(
@@ -183,6 +188,7 @@ class Canvas(ImageView):
 
     def close_models(self) -> None:
         """Stop rendering; call before the canvas is deleted."""
+        self._texts.stop()
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
@@ -275,9 +281,10 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its picture, a layer or the shape of a finding is still unfinished."""
+        """Whether a frame, its picture or texts, a layer or a finding's shape is unfinished."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
-        return self.scroller.waiting or self._renderer.busy or not drawn
+        written = not self._texts.isActive()
+        return self.scroller.waiting or self._renderer.busy or not (drawn and written)
 
     def annotation_items(self) -> list[AnnotationItem]:
         """Return the graphics items that draw the findings."""
@@ -344,7 +351,13 @@ class Canvas(ImageView):
         if model.frame is job.frame or stays:
             self._render(job)
             self._lay_out(job.frame)
-            self._update_overlay(soon=True)
+            if replace(shown.job.display, window=model.display.window) == model.display:
+                # Making texts takes the rendering thread's time at Python's lock: a drag would
+                # lose a quarter of its pictures to numbers that nobody can read so quickly.
+                if not self._texts.isActive():
+                    self._texts.start()
+            else:
+                self._update_overlay(soon=True)
             self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
@@ -540,6 +553,7 @@ class Canvas(ImageView):
     def _update_overlay(self, *, soon: bool = False) -> None:
         if self._taking:
             return  # it is updated once the picture is taken
+        self._texts.stop()
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
