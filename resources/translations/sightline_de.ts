@@ -68,6 +68,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n copies</source>
+            <extracomment>Singular: %n copy</extracomment>
+            <translation>
+                <numerusform>%n Kopie</numerusform>
+                <numerusform>%n Kopien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/chat/dock.py" />
             <source>%n damaged entries of this conversation could not be read.</source>
             <extracomment>Singular: %n damaged entry of this conversation could not be read.</extracomment>
@@ -96,6 +105,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>%n files</source>
             <extracomment>Singular: %n file</extracomment>
@@ -105,12 +115,30 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files copied.</source>
+            <extracomment>Singular: %n file copied.</extracomment>
+            <translation>
+                <numerusform>%n Datei kopiert.</numerusform>
+                <numerusform>%n Dateien kopiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>%n files could not be opened</source>
             <extracomment>Singular: %n file could not be opened</extracomment>
             <translation>
                 <numerusform>%n Datei nicht geöffnet</numerusform>
                 <numerusform>%n Dateien nicht geöffnet</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files left out:</source>
+            <extracomment>Singular: %n file left out:</extracomment>
+            <translation>
+                <numerusform>%n Datei weggelassen:</numerusform>
+                <numerusform>%n Dateien weggelassen:</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -451,6 +479,11 @@
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>A folder outside of the originals</source>
+            <translation>Ein Ordner außerhalb der Originale</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/arguments.py" />
             <source>a folder that is there already</source>
             <translation>ein bereits vorhandener Ordner</translation>
@@ -579,6 +612,11 @@
             <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>a presentation state holds images of one series, all grey or all colour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
@@ -678,6 +716,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Accept or draw a mask; other marks go into a structured report.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -1101,6 +1144,11 @@
             <translation>wie der Herausgeber ihn anbietet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>As shown in Sightline</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>As the computer</source>
             <translation>Wie der Computer</translation>
@@ -1406,6 +1454,11 @@
             <translation>Bringen Sie es als Datei oder Ordner mit: `models install PFAD`.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Browse…</source>
+            <translation>Durchsuchen…</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>brush size</source>
             <translation>Pinselgröße</translation>
@@ -1646,7 +1699,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose a folder outside of the one that is copied.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen Ordner außerhalb dessen, der kopiert wird.</translation>
         </message>
         <message>
             <location filename="../../app/agent/request.py" />
@@ -1682,7 +1735,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>Choose another folder.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1697,7 +1750,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen anderen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -1812,6 +1865,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2040,6 +2094,7 @@
         <message>
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2048,6 +2103,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Copy also files that are declared to have burnt-in text</source>
+            <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2178,6 +2238,16 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>De-identified copy</source>
+            <translation>De-identifizierte Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>De-identified copy…</source>
+            <translation>De-identifizierte Kopie…</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Decoding</source>
             <translation>Wird dekodiert</translation>
@@ -2259,6 +2329,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>DICOM attributes</source>
             <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -2488,6 +2563,11 @@
             <translation>Ellipse zeichnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Draw or accept a mask.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Drawing</source>
             <translation>Wird gezeichnet</translation>
@@ -2656,6 +2736,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Examining it</source>
             <translation>Wird untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export</source>
+            <translation>Exportieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -2863,6 +2948,11 @@
             <translation>Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Findings and measurements</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
@@ -2941,6 +3031,16 @@
             <location filename="../../app/imaging/dicom/whole_slide.py" />
             <source>focal plane {0}</source>
             <translation>Fokusebene {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder for the copy</source>
+            <translation>Ordner für die Kopie</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3081,7 +3181,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
-            <translation type="unfinished" />
+            <translation>Geben Sie eines davon an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/endpoint.py" />
@@ -3845,6 +3945,11 @@
             <translation>es hat {0} Schnitte, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it holds no findings in the known JSON form</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it inflates to more than an image needs, and is too large to be opened safely</source>
             <translation>es entpackt sich zu mehr, als ein Bild braucht, und ist zu groß, um sicher geöffnet zu werden</translation>
@@ -3945,6 +4050,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>it is no DICOM image, so that no DICOM object can refer to it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it is not a DICOM file</source>
             <translation>es ist keine DICOM-Datei</translation>
@@ -3960,6 +4070,11 @@
             <translation>es ist kein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
@@ -3968,6 +4083,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it is too large for findings</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4190,6 +4310,11 @@
             <translation>der Header gibt mehr Voxel an, als eine Datei dieser Größe enthalten kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header does not allow this DICOM object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
@@ -4228,6 +4353,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its header is damaged: {0} of {1} bits per pixel</source>
             <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header lacks {0}, to which an object would refer</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4540,6 +4670,51 @@
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep dates and times as they are</source>
+            <translation>Datums- und Zeitangaben unverändert behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep drawn marks, with the common words of their texts</source>
+            <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep private numbers that the standard lists as safe</source>
+            <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep station names and serial numbers of devices</source>
+            <translation>Stationsnamen und Seriennummern der Geräte behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of descriptions and comments</source>
+            <translation>Die gewöhnlichen Wörter von Beschreibungen und Kommentaren behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of reports</source>
+            <translation>Die gewöhnlichen Wörter von Befunden behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the institution's name and address</source>
+            <translation>Name und Anschrift der Einrichtung behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the patient's sex, age, size, weight and the like</source>
+            <translation>Geschlecht, Alter, Größe, Gewicht und dergleichen behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the time between dates: all of a patient move alike</source>
+            <translation>Zeitabstände behalten: alle Datumsangaben eines Patienten werden gleich verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Keep the window of the file</source>
             <translation>Fensterung der Datei behalten</translation>
@@ -4548,6 +4723,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Keep this layout for studies like this</source>
             <translation>Dieses Layout für solche Studien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep UIDs: whoever has the originals can find them by these</source>
+            <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -4601,6 +4781,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Labels from a file, overlaid on the image</source>
             <translation>Labels aus einer Datei, über das Bild gelegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Labels of Sightline without a published code</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5017,7 +5202,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>Make room on the disk, or choose another folder.</source>
-            <translation type="unfinished" />
+            <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -5061,6 +5246,11 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
@@ -5069,6 +5259,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>marked by hand</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5348,6 +5543,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
+            <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -5760,6 +5960,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Not verified by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
@@ -5778,6 +5983,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Nothing opened yet</source>
             <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Nothing was copied: {reason}</source>
+            <translation>Nichts wurde kopiert: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -5954,6 +6164,11 @@
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Only the series that is shown</source>
+            <translation>Nur die gezeigte Serie</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -6614,6 +6829,11 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>proposed by a tool, not reviewed by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Provider</source>
             <translation>Anbieter</translation>
@@ -7209,6 +7429,16 @@
             <source>Save a picture of the window with --screenshot FILE.</source>
             <translation>Speichern Sie ein Bild des Fensters mit --screenshot DATEI.</translation>
         </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save the findings as a table (CSV), or the view as a picture.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Saved %n lines to {path}.</source>
@@ -7724,9 +7954,19 @@
             <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Sightline: Findings, unverified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/second_window.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Sightline: Segmentation, unverified</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -7859,6 +8099,11 @@
             <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Starting…</source>
+            <translation>Wird gestartet…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
             <source>State</source>
             <translation>Zustand</translation>
@@ -7897,6 +8142,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Steps of the test</source>
             <translation>Schritte des Tests</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stop</source>
+            <translation>Anhalten</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -7938,6 +8188,11 @@
             <location filename="../../app/audit/entry_text.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stopped before the last file; the copies that were made stay.</source>
+            <translation>Vor der letzten Datei angehalten; die fertigen Kopien bleiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -8134,6 +8389,11 @@
             <translation>Text der Markierung</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
+            <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8251,12 +8511,12 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>the copy must not be made among the originals</source>
-            <translation type="unfinished" />
+            <translation>die Kopie darf nicht zwischen den Originalen angelegt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>the copying process did not start</source>
-            <translation type="unfinished" />
+            <translation>der kopierende Prozess ist nicht gestartet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/scan.py" />
@@ -8680,6 +8940,21 @@
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks are empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on images of several series or sizes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on several multi-frame images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -9025,6 +9300,11 @@
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>The whole study</source>
+            <translation>Die ganze Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>The width must be above 0, and both numbers below 100 billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter 100 Milliarden.</translation>
@@ -9104,6 +9384,16 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>there is no mark or accepted finding to report</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>there is no mask to write</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9618,7 +9908,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>Try again.</source>
-            <translation type="unfinished" />
+            <translation>Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -9937,6 +10227,11 @@
             <translation>Was dürfen Werkzeuge?</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>What Sightline showed, {0}; grey levels as windowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -9955,6 +10250,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>What was asked</source>
             <translation>Was gefragt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>What was copied and what was left out</source>
+            <translation>Was kopiert und was weggelassen wurde</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -10099,6 +10399,11 @@
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>with marks or texts drawn in</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10138,6 +10443,21 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>Write one presentation state for each series.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each image.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each series.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10268,7 +10588,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
-            <translation type="unfinished" />
+            <translation>{0} und {1} schließen einander aus</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -10349,7 +10669,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
-            <translation type="unfinished" />
+            <translation>{0} ist kein Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -10560,6 +10880,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{count}: show them</source>
             <translation>{count}: zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>{done} of {count} files</source>
+            <translation>{done} von {count} Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
