@@ -69,7 +69,7 @@ from app.workspace.workspace import Workspace
 BRUSH_KEYS = ("[", "]")
 """Keys that change the size of the brush while it is in hand."""
 
-MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBMEW")))
+MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IARF0HVLBMEW")))
 """Keys of the canvas for what a window has in its menus."""
 
 SMALL = 300

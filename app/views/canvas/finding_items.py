@@ -160,14 +160,15 @@ class AnnotationItem(QGraphicsItem):
         """Return the pen for a style; its width is in screen px, for use within `on_screen`."""
         rejected = style.state is State.REJECTED
         pen = QPen(with_alpha(style.color, style.faint) if style.faint < 1 else QColor(style.color))
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         width = LINE_THIN if rejected else LINE
         pen.setWidthF(LINE_STRONG if style.strong else width)
         if rejected or style.original or style.state is State.PROPOSED:
             dashes = DOTS if rejected and not style.original else DASHES
             pen.setDashPattern([length / pen.widthF() for length in dashes])
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)  # round ones would double the time
         # Round joins would double the time of an outline with a thousand corners.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
-        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         return pen
 
     @classmethod
