@@ -24,6 +24,7 @@ _EPILOG = """\
 commands (each has its own --help):
   render SRC --out PNG      what the canvas shows, at native matrix size
   info SRC...               studies, series, instances and problems
+  deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
   ask PROMPT [--image SRC]  one headless run of the assistant
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
@@ -198,6 +199,45 @@ def _info(argv: list[str]) -> int:
     from app.headless.info import info
 
     return info(options.src, as_json=options.as_json)
+
+
+def _deidentify(argv: list[str]) -> int:
+    from app.imaging.deidentify.options import Option
+
+    parser = _parser(
+        "deidentify",
+        "Write copies of DICOM files without what identifies the patient (DICOM PS3.15, Basic "
+        "Profile). Look at them before you hand them on: text in pixels stays.",
+    )
+    parser.add_argument("src", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=Option,
+        choices=list(Option),
+        metavar="NAME",
+        dest="options",
+        help=f"may be given several times: {', '.join(Option)}",
+    )
+    parser.add_argument(
+        "--allow-burnt-in",
+        action="store_true",
+        dest="burnt_in",
+        help="copy files that are declared to have text in their pixels",
+    )
+    _add_json(parser)
+    options = parser.parse_args(argv)
+    from app.headless.deidentify_command import deidentify
+
+    return deidentify(
+        options.src,
+        options.out,
+        options.options,
+        burnt_in=options.burnt_in,
+        as_json=options.as_json,
+    )
 
 
 def _ask(argv: list[str]) -> int:
@@ -408,6 +448,7 @@ def _audit(argv: list[str]) -> int:
 _COMMANDS = {
     "render": _render,
     "info": _info,
+    "deidentify": _deidentify,
     "ask": _ask,
     "tools": _tools,
     "tool": _tool,

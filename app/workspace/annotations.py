@@ -260,6 +260,23 @@ class Annotations:
                 self._items[finding_id] = replace(self._items[finding_id], visible=visible)
         self.changed.emit()
 
+    def change(self, findings: Sequence[Finding], label: str) -> None:
+        """Change known findings as one undoable step, which the menu names `label`."""
+        before = dict(self._items)
+        after = dict(before)
+        for finding in findings:
+            if finding.id in after:
+                after[finding.id] = replace(after[finding.id], finding=finding)
+        self._push(label, before, after)
+
+    def refresh(self, findings: Iterable[Finding]) -> None:
+        """Replace known findings by the same ones measured anew; no step of its own to undo."""
+        changed = {one.id: one for one in findings if one.id in self._items}
+        for finding_id, finding in changed.items():
+            self._items[finding_id] = replace(self._items[finding_id], finding=finding)
+        if changed:
+            self.changed.emit()
+
     def select(self, finding_id: str) -> None:
         """Select a finding ("" for none), so that the list, canvas and chat highlight it."""
         if finding_id != self.selected:

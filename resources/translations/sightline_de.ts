@@ -629,6 +629,11 @@
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A tool found again what you had decided on</source>
+            <translation>Ein Werkzeug hat wieder gefunden, worüber Sie entschieden hatten</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a video or a sound file</source>
             <translation>eine Video- oder Tondatei</translation>
@@ -678,6 +683,26 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept all of this result</source>
+            <translation>Alle dieses Ergebnisses annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept finding</source>
+            <translation>Befund annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Accepted by {name} on {time}</source>
+            <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -895,6 +920,11 @@
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
         </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>an unnamed user</source>
+            <translation>einem Benutzer ohne Namen</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -1064,6 +1094,11 @@
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Arrange the viewports, then choose “Keep this layout for studies like this”.</source>
             <translation>Ordnen Sie die Viewports an und wählen Sie dann „Dieses Layout für solche Studien behalten“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Arrow</source>
+            <translation>Pfeil</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1361,6 +1396,11 @@
             <translation>Besseres Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Bidirectional</source>
+            <translation>Zwei Durchmesser</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
@@ -1426,6 +1466,21 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate</source>
+            <translation>Kalibrieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate by this length</source>
+            <translation>Nach dieser Länge kalibrieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate by this length…</source>
+            <translation>Nach dieser Länge kalibrieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Calibrate the screen</source>
             <translation>Bildschirm kalibrieren</translation>
@@ -1439,6 +1494,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>calibrated</source>
             <translation>kalibriert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>calibrated by hand</source>
+            <translation>von Hand kalibriert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1457,6 +1517,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/preset_dialog.py" />
@@ -1472,6 +1533,7 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
+            <location filename="../../app/workspace/drawing.py" />
             <source>Cardiothoracic ratio</source>
             <translation>Herz-Thorax-Quotient</translation>
         </message>
@@ -1612,6 +1674,11 @@
             <translation>Ordner mit Transformers-Dateien wählen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose a folder outside of the one that is copied.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose a folder with free space that you may write to.</source>
@@ -1643,6 +1710,11 @@
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Choose another folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
@@ -1651,6 +1723,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Choose another name.</source>
             <translation>Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose another.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -1706,6 +1783,41 @@
             <location filename="../../app/views/browser/problem_list.py" />
             <source>Clear this list</source>
             <translation>Liste leeren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a pixel for its value</source>
+            <translation>Auf ein Pixel klicken: sein Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a place, then type the text</source>
+            <translation>Auf eine Stelle klicken, dann den Text eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a point on the structure</source>
+            <translation>Auf einen Punkt der Struktur klicken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a point that does not belong to the structure</source>
+            <translation>Auf einen Punkt klicken, der nicht zur Struktur gehört</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click an end, the vertex and the other end</source>
+            <translation>Ein Ende, den Scheitel und das andere Ende anklicken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click each corner; double click, Enter or the first corner closes the outline</source>
+            <translation>Jede Ecke anklicken; Doppelklick, Eingabetaste oder die erste Ecke schließt den Umriss</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click each point; double click or Enter ends the line</source>
+            <translation>Jeden Punkt anklicken; Doppelklick oder Eingabetaste beendet die Linie</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1784,6 +1896,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>Close what uses it, or ask this computer's administrator.</source>
             <translation>Schließen Sie, was es verwendet, oder fragen Sie den Administrator dieses Computers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Cobb angle</source>
+            <translation>Cobb-Winkel</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -2040,6 +2157,11 @@
             <translation>Kosten</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Counting…</source>
+            <translation>Wird gezählt…</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>counts and instances disagree</source>
             <translation>Zählung und Instanzen widersprechen sich</translation>
@@ -2291,9 +2413,19 @@
             <translation>Befundentwurf</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag a line along each of two end plates</source>
+            <translation>Je eine Linie an zwei Deckplatten entlang ziehen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Drag a point, label, outline</source>
             <translation>Punkt, Text, Umriss ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag a rectangle whose values become the window</source>
+            <translation>Ein Rechteck aufziehen, dessen Werte das Fenster werden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2306,9 +2438,34 @@
             <translation>Ziehen Sie eine Serie aus der Liste der Studien hierher</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag around the region</source>
+            <translation>Um den Bereich herum ziehen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Drag at the right edge</source>
             <translation>Am rechten Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from corner to corner of the box</source>
+            <translation>Von Ecke zu Ecke des Rechtecks ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from corner to corner of the ellipse</source>
+            <translation>Von Ecke zu Ecke der Ellipse ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from one end to the other</source>
+            <translation>Von einem Ende zum anderen ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from what the arrow points at, then type its text</source>
+            <translation>Vom Ziel des Pfeils aus ziehen, dann seinen Text eingeben</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
@@ -2316,14 +2473,49 @@
             <translation>Auf einen anderen Viewport ziehen, um die Plätze zu tauschen</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag the heart's greatest width, then the thorax's</source>
+            <translation>Die größte Breite des Herzens ziehen, dann die des Thorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag the long axis, then move the ends of the short one</source>
+            <translation>Die lange Achse ziehen, dann die Enden der kurzen verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag to paint, with Shift to erase; [ and ] change the size</source>
+            <translation>Ziehen malt, mit Umschalt radiert es; [ und ] ändern die Größe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Drag to scroll through the series</source>
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw a freehand region</source>
+            <translation>Freihandbereich zeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw a polygon</source>
+            <translation>Polygon zeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>Draw a synthetic radiograph</source>
             <translation>Synthetische Röntgenaufnahme erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw an arrow</source>
+            <translation>Pfeil zeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw an ellipse</source>
+            <translation>Ellipse zeichnen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -2381,9 +2573,29 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Edit finding</source>
+            <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Edit the text of the mark</source>
+            <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>edited</source>
+            <translation>bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Edited and accepted by {name} on {time}</source>
+            <translation>Bearbeitet und angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -2391,9 +2603,19 @@
             <translation>Erguss</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Ellipse</source>
+            <translation>Ellipse</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Emphysema</source>
             <translation>Emphysem</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>End the calibration</source>
+            <translation>Kalibrierung beenden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -2426,6 +2648,11 @@
             <translation>Eingabetaste sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Enter takes the text, Esc does not</source>
+            <translation>Die Eingabetaste übernimmt den Text, Esc nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the address of your resource in Azure.</source>
             <translation>Geben Sie die Adresse Ihrer Ressource in Azure ein.</translation>
@@ -2439,6 +2666,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the name of the model, or list what the endpoint has.</source>
             <translation>Geben Sie den Namen des Modells ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Esc cancels, Backspace takes the last point back</source>
+            <translation>Esc bricht ab, die Rücktaste nimmt den letzten Punkt zurück</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2676,6 +2908,11 @@
             <translation>Befunde</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Findings reviewed</source>
+            <translation>Befunde beurteilt</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
@@ -2776,6 +3013,11 @@
             <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>For all images of the series with as many pixels</source>
+            <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>For every {modality} image. The keys 1 to 9 choose them in this order; the windows in the image's file follow.</source>
             <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
@@ -2825,6 +3067,11 @@
             <location filename="../../app/agent/sessions/thread.py" />
             <source>Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.</source>
             <translation>Schaffen Sie Platz auf dem Datenträger oder setzen Sie SIGHTLINE_HOME auf einen Ordner, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Freehand region</source>
+            <translation>Freihandbereich</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -2880,6 +3127,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>GGUF models (*.gguf)</source>
             <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Give one of them.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/llm/endpoint.py" />
@@ -3003,6 +3255,16 @@
             <translation>Histogramm</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Histogram of the region</source>
+            <translation>Histogramm des Bereichs</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Histogram of the region…</source>
+            <translation>Histogramm des Bereichs…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
             <translation>Histogramm…</translation>
@@ -3051,6 +3313,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>How long an idle model stays loaded before its memory is freed.</source>
             <translation>Wie lange ein unbenutztes Modell geladen bleibt, bevor sein Speicher freigegeben wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>How long is the line in truth? All marks of the image are measured with it, in place of the scale of the file, and say so: calibrated by hand.</source>
+            <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -3360,6 +3627,7 @@
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
@@ -4522,6 +4790,11 @@
             <translation>Länge</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Length in mm</source>
+            <translation>Länge in mm</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Length of the bar in mm</source>
             <translation>Länge des Balkens in mm</translation>
@@ -4792,6 +5065,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger oder bitten Sie dort um das Schreibrecht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>Make room on the disk, or choose another folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -4863,6 +5141,11 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Mean</source>
+            <translation>Mittelwert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Mean value</source>
             <translation>Mittelwert</translation>
@@ -4874,6 +5157,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Measure a Cobb angle</source>
+            <translation>Cobb-Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Measure a length</source>
             <translation>Länge messen</translation>
         </message>
@@ -4881,6 +5169,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>measure a length, an angle</source>
             <translation>Länge, Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure a polyline</source>
+            <translation>Linienzug messen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4896,6 +5189,16 @@
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <source>Measure heart size</source>
             <translation>Herzgröße messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure the cardiothoracic ratio</source>
+            <translation>Herz-Thorax-Quotient messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure two diameters</source>
+            <translation>Zwei Durchmesser messen</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -5267,6 +5570,11 @@
             <translation>Keine Patientendaten in der Datei</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>No pixel of the region has a value</source>
+            <translation>Kein Pixel des Bereichs hat einen Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
@@ -5525,6 +5833,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Noting it</source>
             <translation>Wird vermerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Now: {length}</source>
+            <translation>Jetzt: {length}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -6090,9 +6403,19 @@
             <translation>Pixelabstand unbekannt: Längen in px</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Pixels</source>
+            <translation>Pixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Pixels (log scale)</source>
             <translation>Pixel (logarithmisch)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Pixels whose centre lies inside; on the outline itself, those at its left and top. SD is that of a sample (n - 1).</source>
+            <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -6195,6 +6518,16 @@
             <translation>Punkt außerhalb</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Polygon</source>
+            <translation>Polygon</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Polyline</source>
+            <translation>Linienzug</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>position along the normal</source>
             <translation>Position entlang der Normalen</translation>
@@ -6251,8 +6584,8 @@
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
-            <source>press the button that has the focus</source>
-            <translation>die Schaltfläche mit dem Fokus drücken</translation>
+            <source>press the button that has the focus, or end a line</source>
+            <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6300,6 +6633,16 @@
             <translation>Datenschutz</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Probe</source>
+            <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Probe a value</source>
+            <translation>Wert abfragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>program code</source>
             <translation>Programmcode</translation>
@@ -6319,6 +6662,16 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Progress</source>
             <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>proposed</source>
+            <translation>vorgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Proposed by AI, not for diagnosis</source>
+            <translation>Von KI vorgeschlagen, nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -6593,6 +6946,26 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject all of this result</source>
+            <translation>Alle dieses Ergebnisses ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject finding</source>
+            <translation>Befund ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>rejected</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Rejected by {name} on {time}</source>
+            <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -6699,6 +7072,11 @@
             <translation>Standardwerte</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Restore original</source>
+            <translation>Original wiederherstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -6722,6 +7100,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
             <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Review findings</source>
+            <translation>Befunde beurteilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7249,6 +7632,16 @@
             <translation>Setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set all back to proposed</source>
+            <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set finding back to proposed</source>
+            <translation>Befund wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>set of contours</source>
             <translation>Konturensatz</translation>
@@ -7369,6 +7762,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>show or hide heatmaps</source>
             <translation>Heatmaps zeigen oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show originals of edited findings</source>
+            <translation>Originale bearbeiteter Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show rejected findings</source>
+            <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -7554,6 +7957,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>standard space</source>
             <translation>Standardraum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Stands with what you accept, edit or reject. Empty: your login name.</source>
+            <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/anthropic_model.py" />
@@ -7770,6 +8178,11 @@
             <translation>Taste übernehmen</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>take the last point of a drawing back</source>
+            <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
@@ -7820,9 +8233,20 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Text</source>
+            <translation>Text</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Text of the mark</source>
+            <translation>Text der Markierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/hosting/host.py" />
@@ -7938,6 +8362,16 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>The conversation may be sent to {host}</source>
             <translation>Das Gespräch darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>the copy must not be made among the originals</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>the copying process did not start</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/scanning/scan.py" />
@@ -9297,6 +9731,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>Try again; if it happens again, the file may have been tampered with.</source>
             <translation>Versuchen Sie es erneut; geschieht es wieder, wurde die Datei womöglich manipuliert.</translation>
@@ -9811,6 +10250,11 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Write a text</source>
+            <translation>Text schreiben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -9855,6 +10299,11 @@
             <location filename="../../app/settings.py" />
             <source>Your keyboard shortcuts</source>
             <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your name for reports</source>
+            <translation>Ihr Name für Berichte</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -9937,6 +10386,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} and {1} exclude each other</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -10011,6 +10465,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>{0} is damaged: sha256 {1}, its manifest says {2}</source>
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} is not a folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -10193,6 +10652,11 @@
             <translation>{count} von {total} Zeilen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{count} left out: padding, or behind the shutter</source>
+            <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>{count} more: hover to read them</source>
             <translation>{count} weitere: zum Lesen mit der Maus darauf zeigen</translation>
@@ -10201,6 +10665,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>{count} of {total} attributes</source>
             <translation>{count} von {total} Attributen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{count} pixels</source>
+            <translation>{count} Pixel</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -10258,6 +10727,11 @@
             <translation>{listed} und {count} weitere</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{low} to {high} {units}</source>
+            <translation>{low} bis {high} {units}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>{model}
 A language model at {remote_host}. Before anything is sent there, you are asked. Click to change.</source>
@@ -10270,6 +10744,11 @@ Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Si
 Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{names}. Your decisions stand. A result that differs is proposed beside them, one that is the same is not listed again.</source>
+            <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/wording.py" />

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,10 +228,10 @@ def shown_menu(room: Room) -> QMenu:
 
 def test_a_result_found_again_is_told(room: Room):
     room.annotations.decide([room.box.id], State.REJECTED)
-    told: list[str] = []
+    told: list[Any] = []
     show: Callable[..., object] = room.window.notices.show_notice
 
-    def hear(*texts: str, **more: object) -> object:
+    def hear(*texts: Any, **more: object) -> object:
         told.extend(texts)
         return show(*texts, **more)
 

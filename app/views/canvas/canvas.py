@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -27,8 +27,10 @@ from PySide6.QtGui import (
 )
 
 from app.errors import SightlineError
-from app.imaging.findings import Mask, State
+from app.imaging.findings import Finding, Mask, State
 from app.imaging.pixels import pipeline, windows
+from app.imaging.space import planes
+from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame, Instance, Window
 from app.views import wording
 from app.views.background import Background
@@ -36,7 +38,7 @@ from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.color_bar import ColorBar, color_scale
 from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
-from app.views.canvas.drawing_tool import DrawingTool
+from app.views.canvas.drawing_tool import AT_ONCE, DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_layer import area_of
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
@@ -61,7 +63,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import drawing, review
+from app.workspace import calibration, drawing, plane_marks, review
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -77,6 +79,9 @@ SMALL = 300
 
 
 _OTHER_SCREEN = (QEvent.Type.ScreenChangeInternal, QEvent.Type.DevicePixelRatioChange)
+
+TEXTS_MS = 25
+"""Time in which the texts follow a changed window, at the latest; the picture does not wait."""
 
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
@@ -133,11 +138,20 @@ class Canvas(ImageView):
         self._rendering = rendering or Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
+        self._texts = QTimer(self, singleShot=True, interval=TEXTS_MS)
+        self._texts.timeout.connect(self._update_overlay)
         self.layer_drawing = LayerDrawing(self, self.model.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.drawing_tool = DrawingTool(
-            self, self.findings_layer, workspace.annotations, lambda: self.frame
+            self,
+            self.findings_layer,
+            workspace.annotations,
+            lambda: self.scaled_frame,
+            lambda: self._section_plane(),
         )
+        self._measured: dict[str, Finding] = {}  # marks that fit the scale of the image
+        self._measured_with: object = None
+        workspace.annotations.changed.connect(self._measure_again)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -159,6 +173,7 @@ class Canvas(ImageView):
         self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
         self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
+        self._step: tuple[object, float] | None = None  # between the slices of a source
         self._span = 1.0  # useful range of the image whose window is dragged
         self._wheel = FrameScroll()
         self.color_bar = ColorBar(self)
@@ -173,6 +188,7 @@ class Canvas(ImageView):
 
     def close_models(self) -> None:
         """Stop rendering; call before the canvas is deleted."""
+        self._texts.stop()
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
@@ -184,6 +200,65 @@ class Canvas(ImageView):
     def frame(self) -> Frame | None:
         """The frame on the screen, or None; the viewport may already have the next frame."""
         return self.picture.job.frame if self.picture else None
+
+    @property
+    def scaled_frame(self) -> Frame | None:
+        """The frame on the screen with the scale of its marks: by hand, or else its own."""
+        if self.picture is None:
+            return None
+        return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
+
+    def _section_plane(self) -> FramePlane | None:
+        """Return the plane of the section on the screen; None for what is no section of a volume.
+
+        Marks on acquired images belong to the image alone.
+        """
+        if self.picture is None or _kind(self.picture.job.instance) != REFORMAT:
+            return None
+        return self._plane_of(self.picture.job)
+
+    def _plane_of(self, job: Job) -> FramePlane | None:
+        space = job.instance.get("FrameOfReferenceUID")
+        return planes.frame_plane(job.frame, space) if space else None
+
+    def _show_findings(self, job: Job) -> None:
+        """Show the findings on an image, and those of sections that lie in its plane."""
+        marks = any(one.finding.plane for one in self._workspace.annotations.all())
+        plane = self._plane_of(job) if marks or self._section_plane() else None
+        source = self._source
+        step = 0.0
+        if plane is not None and source is not None:
+            series = self._workspace.studies.series_of(source)
+            whole = source if source.frames > 1 or series is None else series
+            key = (id(whole), plane.normal)
+            if self._step is None or self._step[0] != key:
+                self._step = key, plane_marks.slice_step(whole, plane)
+            step = self._step[1]
+        self.findings_layer.set_image(job.frame.ref, plane, step)
+
+    def _measure_again(self) -> None:
+        """Bring marks on the image up to date whose figures do not fit its scale any more.
+
+        It changes with a line of known length: drawn, moved, removed, undone, or read from a file.
+        """
+        frame = self.scaled_frame
+        if frame is None:
+            return
+        scale = frame.ref, frame.spacing, frame.regions
+        if scale != self._measured_with:
+            self._measured_with = scale
+            self._measured = {}
+            self._update_overlay()
+        known = self._measured
+        on_image = [item.finding for item in self._workspace.annotations.on_image(frame.ref)]
+        new = [one for one in on_image if known.get(one.id) is not one]
+        self._measured = {one.id: one for one in on_image}
+        for one in new:
+            counted = any(value.name == "Mean" for value in one.measurements)
+            if drawing.pixels_around(one) > AT_ONCE and not counted and not frame.is_color:
+                self.findings_layer.count(one, frame)
+        if stale := calibration.stale(new, frame):
+            self._workspace.annotations.refresh(stale)
 
     @property
     def shown_window(self) -> Window | None:
@@ -206,9 +281,10 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its picture, a layer or the shape of a finding is still unfinished."""
+        """Whether a frame, its picture or texts, a layer or a finding's shape is unfinished."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
-        return self.scroller.waiting or self._renderer.busy or not drawn
+        written = not self._texts.isActive()
+        return self.scroller.waiting or self._renderer.busy or not (drawn and written)
 
     def annotation_items(self) -> list[AnnotationItem]:
         """Return the graphics items that draw the findings."""
@@ -275,7 +351,13 @@ class Canvas(ImageView):
         if model.frame is job.frame or stays:
             self._render(job)
             self._lay_out(job.frame)
-            self._update_overlay(soon=True)
+            if replace(shown.job.display, window=model.display.window) == model.display:
+                # Making texts takes the rendering thread's time at Python's lock: a drag would
+                # lose a quarter of its pictures to numbers that nobody can read so quickly.
+                if not self._texts.isActive():
+                    self._texts.start()
+            else:
+                self._update_overlay(soon=True)
             self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
@@ -324,7 +406,8 @@ class Canvas(ImageView):
             self._refit = False
             self._taking = True
             self.drawing_tool.cancel()
-            self.findings_layer.set_image(job.frame.ref)
+            self._show_findings(job)
+            self._measure_again()
             self._taking = False
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
@@ -418,7 +501,7 @@ class Canvas(ImageView):
 
     def _true_zoom(self) -> float | None:
         """Return the zoom at which the image has its true size on its screen; None if unknown."""
-        frame = self.frame
+        frame = self.scaled_frame
         if frame is None or self._ruler is None or self._ruler[1] != screen_key(self.screen()):
             return None
         return true_zoom(frame.spacing, self._ruler[0])
@@ -470,6 +553,7 @@ class Canvas(ImageView):
     def _update_overlay(self, *, soon: bool = False) -> None:
         if self._taking:
             return  # it is updated once the picture is taken
+        self._texts.stop()
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
@@ -492,7 +576,7 @@ class Canvas(ImageView):
         corners = corner_text.corners_of(
             Shown(
                 job.instance,
-                job.frame,
+                self.scaled_frame or job.frame,
                 job.frame_index,
                 scroller.position_of(job.instance),
                 scroller.series_of(job.instance),
@@ -718,7 +802,9 @@ class Canvas(ImageView):
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        if self.drawing_tool.draws:
+        if self.drawing_tool.double_click(ev.position()):
+            ev.accept()
+        elif self.drawing_tool.draws:
             self.mousePressEvent(ev)  # with a drawing tool two quick clicks set two points
         elif not self.alone:
             ev.accept()
@@ -773,12 +859,21 @@ class Canvas(ImageView):
             if not ev.isAutoRepeat():
                 self.magnifier.hold(self._cursor)
             return
+        if self._drawing_key(ev.key()):
+            ev.accept()
+            return
         action = self._keys.get(Qt.Key(ev.key()))
         if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
             ev.ignore()
             return
         action()
         ev.accept()
+
+    def _drawing_key(self, key: int) -> bool:
+        """Use a key for what is being drawn; return whether it was used."""
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return self.drawing_tool.finish()
+        return key == Qt.Key.Key_Backspace and self.drawing_tool.step_back()
 
     def keyReleaseEvent(self, ev: QKeyEvent) -> None:
         if ev.key() == Qt.Key.Key_Space and not ev.isAutoRepeat():
