@@ -36,13 +36,14 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
+from app.audit.log import AuditLog
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.settings import read_regular, set_aside
-from app.views import help_dialogs, wording
+from app.views import deidentify_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
@@ -120,6 +121,7 @@ class MainWindow(QMainWindow):
         self.open_audit = open_audit
         self.open_models = open_models
         self.language = language
+        self.audit_log: AuditLog | None = None  # where exports are recorded
         self._closed = self._may_quit = False
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
@@ -507,6 +509,10 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
             self.chat.submit(self.chat.texts.marked_question)
+
+    def export_deidentified(self) -> None:
+        """Open the dialog that writes a de-identified copy of the shown study."""
+        deidentify_dialog.open_dialog(self)
 
     def close_study(self) -> None:
         """Close the shown study, or the last one if none is shown."""

@@ -166,6 +166,11 @@ class MainActions:
         self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
         self.texts = add(tr("Image texts: all, no names, none"), window.viewports.next_detail, "F2")
         self.palette = add(tr("Find a command…"), window.find_command, "Ctrl+Shift+P", "search")
+        self.deidentify = add(
+            tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
+        )
+        self.export_menu = QMenu(tr("Export"), window)
+        self.export_menu.addAction(self.deidentify)
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -354,7 +359,7 @@ class MainActions:
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             tr("&File"): (
                 *(self.open_files, self.open_folder, self.recent_menu),
-                *(self.lay_labels, self.open_demo, None),
+                *(self.lay_labels, self.open_demo, None, self.export_menu, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             tr("&View"): (
@@ -480,7 +485,8 @@ class MainActions:
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
-        of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
+        of_studies = (self.close_study, self.close_all, self.deidentify)
+        of_studies += (self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),

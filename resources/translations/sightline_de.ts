@@ -68,6 +68,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n copies</source>
+            <extracomment>Singular: %n copy</extracomment>
+            <translation>
+                <numerusform>%n Kopie</numerusform>
+                <numerusform>%n Kopien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/chat/dock.py" />
             <source>%n damaged entries of this conversation could not be read.</source>
             <extracomment>Singular: %n damaged entry of this conversation could not be read.</extracomment>
@@ -96,6 +105,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>%n files</source>
             <extracomment>Singular: %n file</extracomment>
@@ -105,12 +115,30 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files copied.</source>
+            <extracomment>Singular: %n file copied.</extracomment>
+            <translation>
+                <numerusform>%n Datei kopiert.</numerusform>
+                <numerusform>%n Dateien kopiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>%n files could not be opened</source>
             <extracomment>Singular: %n file could not be opened</extracomment>
             <translation>
                 <numerusform>%n Datei nicht geöffnet</numerusform>
                 <numerusform>%n Dateien nicht geöffnet</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files left out:</source>
+            <extracomment>Singular: %n file left out:</extracomment>
+            <translation>
+                <numerusform>%n Datei weggelassen:</numerusform>
+                <numerusform>%n Dateien weggelassen:</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -449,6 +477,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>A file of your settings could not be used</source>
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>A folder outside of the originals</source>
+            <translation>Ein Ordner außerhalb der Originale</translation>
         </message>
         <message>
             <location filename="../../app/agent/policy/arguments.py" />
@@ -1436,6 +1469,11 @@
             <translation>Bringen Sie es als Datei oder Ordner mit: `models install PFAD`.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Browse…</source>
+            <translation>Durchsuchen…</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>brush size</source>
             <translation>Pinselgröße</translation>
@@ -1676,7 +1714,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose a folder outside of the one that is copied.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen Ordner außerhalb dessen, der kopiert wird.</translation>
         </message>
         <message>
             <location filename="../../app/agent/request.py" />
@@ -1712,7 +1750,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>Choose another folder.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1727,7 +1765,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie einen anderen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -1842,6 +1880,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2070,6 +2109,7 @@
         <message>
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2078,6 +2118,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Copy also files that are declared to have burnt-in text</source>
+            <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2206,6 +2251,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Data to another machine.</source>
             <translation>Daten an einen anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>De-identified copy</source>
+            <translation>De-identifizierte Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>De-identified copy…</source>
+            <translation>De-identifizierte Kopie…</translation>
         </message>
         <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
@@ -2703,6 +2758,11 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export</source>
+            <translation>Exportieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>Export a smaller part of it</source>
             <translation>Exportieren Sie einen kleineren Teil davon</translation>
@@ -2993,6 +3053,16 @@
             <translation>Fokusebene {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder for the copy</source>
+            <translation>Ordner für die Kopie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Folder of my hanging protocols…</source>
             <translation>Ordner meiner Hängeprotokolle…</translation>
@@ -3131,7 +3201,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
-            <translation type="unfinished" />
+            <translation>Geben Sie eines davon an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/endpoint.py" />
@@ -4590,6 +4660,51 @@
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep dates and times as they are</source>
+            <translation>Datums- und Zeitangaben unverändert behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep drawn marks, with the common words of their texts</source>
+            <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep private numbers that the standard lists as safe</source>
+            <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep station names and serial numbers of devices</source>
+            <translation>Stationsnamen und Seriennummern der Geräte behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of descriptions and comments</source>
+            <translation>Die gewöhnlichen Wörter von Beschreibungen und Kommentaren behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of reports</source>
+            <translation>Die gewöhnlichen Wörter von Befunden behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the institution's name and address</source>
+            <translation>Name und Anschrift der Einrichtung behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the patient's sex, age, size, weight and the like</source>
+            <translation>Geschlecht, Alter, Größe, Gewicht und dergleichen behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the time between dates: all of a patient move alike</source>
+            <translation>Zeitabstände behalten: alle Datumsangaben eines Patienten werden gleich verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Keep the window of the file</source>
             <translation>Fensterung der Datei behalten</translation>
@@ -4598,6 +4713,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Keep this layout for studies like this</source>
             <translation>Dieses Layout für solche Studien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep UIDs: whoever has the originals can find them by these</source>
+            <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -5067,7 +5187,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>Make room on the disk, or choose another folder.</source>
-            <translation type="unfinished" />
+            <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -5398,6 +5518,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
+            <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -5830,6 +5955,11 @@
             <translation>Noch nichts geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Nothing was copied: {reason}</source>
+            <translation>Nichts wurde kopiert: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Noting it</source>
             <translation>Wird vermerkt</translation>
@@ -6004,6 +6134,11 @@
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Only the series that is shown</source>
+            <translation>Nur die gezeigte Serie</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -7974,6 +8109,11 @@
             <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Starting…</source>
+            <translation>Wird gestartet…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
             <source>State</source>
             <translation>Zustand</translation>
@@ -8012,6 +8152,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Steps of the test</source>
             <translation>Schritte des Tests</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stop</source>
+            <translation>Anhalten</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -8053,6 +8198,11 @@
             <location filename="../../app/audit/entry_text.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stopped before the last file; the copies that were made stay.</source>
+            <translation>Vor der letzten Datei angehalten; die fertigen Kopien bleiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -8249,6 +8399,11 @@
             <translation>Text der Markierung</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
+            <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8366,12 +8521,12 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>the copy must not be made among the originals</source>
-            <translation type="unfinished" />
+            <translation>die Kopie darf nicht zwischen den Originalen angelegt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>the copying process did not start</source>
-            <translation type="unfinished" />
+            <translation>der kopierende Prozess ist nicht gestartet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/scan.py" />
@@ -9140,6 +9295,11 @@
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>The whole study</source>
+            <translation>Die ganze Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>The width must be above 0, and both numbers below 100 billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter 100 Milliarden.</translation>
@@ -9733,7 +9893,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>Try again.</source>
-            <translation type="unfinished" />
+            <translation>Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -10072,6 +10232,11 @@
             <translation>Was gefragt wurde</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>What was copied and what was left out</source>
+            <translation>Was kopiert und was weggelassen wurde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>What was found so far is above. Continue, or ask in other words.</source>
             <translation>Was bisher gefunden wurde, steht oben. Setzen Sie fort oder fragen Sie mit anderen Worten.</translation>
@@ -10388,7 +10553,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
-            <translation type="unfinished" />
+            <translation>{0} und {1} schließen einander aus</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -10469,7 +10634,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
-            <translation type="unfinished" />
+            <translation>{0} ist kein Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -10680,6 +10845,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{count}: show them</source>
             <translation>{count}: zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>{done} of {count} files</source>
+            <translation>{done} von {count} Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
