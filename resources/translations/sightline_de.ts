@@ -667,6 +667,11 @@
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A tool found again what you had decided on</source>
+            <translation>Ein Werkzeug hat wieder gefunden, worüber Sie entschieden hatten</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a video or a sound file</source>
             <translation>eine Video- oder Tondatei</translation>
@@ -718,9 +723,29 @@
             <translation>Akzeptieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept all of this result</source>
+            <translation>Alle dieses Ergebnisses annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept finding</source>
+            <translation>Befund annehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Accept or draw a mask; other marks go into a structured report.</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Accepted by {name} on {time}</source>
+            <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -937,6 +962,11 @@
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>an unnamed user</source>
+            <translation>einem Benutzer ohne Namen</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -2623,6 +2653,11 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Edit finding</source>
+            <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
@@ -2631,6 +2666,16 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Edit the text of the mark</source>
             <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>edited</source>
+            <translation>bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Edited and accepted by {name} on {time}</source>
+            <translation>Bearbeitet und angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -2951,6 +2996,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Findings and measurements</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Findings reviewed</source>
+            <translation>Befunde beurteilt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -6829,9 +6879,19 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>proposed</source>
+            <translation>vorgeschlagen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>proposed by a tool, not reviewed by a person</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Proposed by AI, not for diagnosis</source>
+            <translation>Von KI vorgeschlagen, nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7106,6 +7166,26 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject all of this result</source>
+            <translation>Alle dieses Ergebnisses ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject finding</source>
+            <translation>Befund ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>rejected</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Rejected by {name} on {time}</source>
+            <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -7212,6 +7292,11 @@
             <translation>Standardwerte</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Restore original</source>
+            <translation>Original wiederherstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -7235,6 +7320,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
             <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Review findings</source>
+            <translation>Befunde beurteilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7772,6 +7862,16 @@
             <translation>Setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set all back to proposed</source>
+            <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set finding back to proposed</source>
+            <translation>Befund wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>set of contours</source>
             <translation>Konturensatz</translation>
@@ -7892,6 +7992,16 @@
             <location filename="../../resources/tables/window.toml" />
             <source>show or hide heatmaps</source>
             <translation>Heatmaps zeigen oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show originals of edited findings</source>
+            <translation>Originale bearbeiteter Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show rejected findings</source>
+            <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -8087,6 +8197,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>standard space</source>
             <translation>Standardraum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Stands with what you accept, edit or reject. Empty: your login name.</source>
+            <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/anthropic_model.py" />
@@ -10506,6 +10621,11 @@
             <translation>Ihre Tastenkürzel</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your name for reports</source>
+            <translation>Ihr Name für Berichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Your own</source>
             <translation>Ihr eigenes</translation>
@@ -10949,6 +11069,11 @@ Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Si
 Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{names}. Your decisions stand. A result that differs is proposed beside them, one that is the same is not listed again.</source>
+            <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/wording.py" />
