@@ -69,10 +69,10 @@ class DicomExportDialog(QDialog):
         self.kinds = {kind: QCheckBox(tr(text)) for kind, text in _KIND_TEXTS.items()}
         self.kinds[SR].setChecked(True)
         self.hand = QCheckBox(tr("Marks by hand"))
-        self.accepted = QCheckBox(tr("Findings that were accepted or edited"))
+        self.reviewed = QCheckBox(tr("Findings that were accepted or edited"))
         self.proposed = QCheckBox(tr("Also what is only proposed; it is labelled as not reviewed"))
         self.hand.setChecked(True)
-        self.accepted.setChecked(True)
+        self.reviewed.setChecked(True)
         self.verifier = _field(tr("Name of who verifies the report; empty: it stays unverified"))
         self.organization = _field(tr("Organisation of who verifies"))
         self.organization.setText(image.get("InstitutionName"))
@@ -90,7 +90,7 @@ class DicomExportDialog(QDialog):
         column(
             *self.kinds.values(),
             label(tr("Which findings of this study"), "caption"),
-            *(self.hand, self.accepted, self.proposed),
+            *(self.hand, self.reviewed, self.proposed),
             row(label(tr("Verified by")), (self.verifier, 2), (self.organization, 1)),
             row(label(tr("Key images")), self.title, (self.description, 1)),
             row(label(tr("Folder")), (self.folder, 1), self.browse),
@@ -165,7 +165,7 @@ class DicomExportDialog(QDialog):
         kept = chosen(
             tuple(item.finding for item in self._window.workspace.annotations.all()),
             hand=self.hand.isChecked(),
-            accepted=self.accepted.isChecked(),
+            accepted=self.reviewed.isChecked(),
             proposed=self.proposed.isChecked(),
         )
         found: list[Finding] = []

@@ -41,7 +41,7 @@ def window(
     wait_until(lambda: made.canvas.picture is not None and not made.busy)
     activate(made, wait_until)
     yield made
-    made.close()
+    made.quit()
     made.deleteLater()
     decoder.close()
 
