@@ -177,6 +177,7 @@ class MainWindow(QMainWindow):
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
+        workspace.annotations.found_again.connect(self._tell_found_again)
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
@@ -581,6 +582,21 @@ class MainWindow(QMainWindow):
                 path, anchor = item.outline.path, item.outline.anchor
                 center = anchor if path.isEmpty() else path.boundingRect().center()
                 self.canvas.center_on(center.x(), center.y())
+
+    def _tell_found_again(self, decided: Sequence[Finding]) -> None:
+        """Say that a tool has found what the user had accepted or rejected before."""
+        names = ", ".join(
+            f"{wording.label_text(one)} ({wording.state_name(one.state)})" for one in decided[:5]
+        )
+        more = f" +{len(decided) - 5}" if len(decided) > 5 else ""
+        self.notices.show_notice(
+            "info",
+            tr("A tool found again what you had decided on"),
+            tr(
+                "{names}. Your decisions stand. A result that differs is proposed beside them, one "
+                "that is the same is not listed again."
+            ).format(names=names + more),
+        )
 
     def _offer_undo(self, count: int) -> None:
         text = tr_n("%n finding removed", "%n findings removed", count)

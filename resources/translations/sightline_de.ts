@@ -612,6 +612,11 @@
             <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>a presentation state holds images of one series, all grey or all colour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
@@ -660,6 +665,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A title has 1 to 100 characters.</source>
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A tool found again what you had decided on</source>
+            <translation>Ein Werkzeug hat wieder gefunden, worüber Sie entschieden hatten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -711,6 +721,31 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept all of this result</source>
+            <translation>Alle dieses Ergebnisses annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept finding</source>
+            <translation>Befund annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Accept or draw a mask; other marks go into a structured report.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Accepted by {name} on {time}</source>
+            <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -928,6 +963,11 @@
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
         </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>an unnamed user</source>
+            <translation>einem Benutzer ohne Namen</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -1132,6 +1172,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>as its publisher offers it</source>
             <translation>wie der Herausgeber ihn anbietet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>As shown in Sightline</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -2316,6 +2361,11 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
@@ -2543,6 +2593,11 @@
             <translation>Ellipse zeichnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Draw or accept a mask.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Drawing</source>
             <translation>Wird gezeichnet</translation>
@@ -2598,6 +2653,11 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Edit finding</source>
+            <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
@@ -2606,6 +2666,16 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Edit the text of the mark</source>
             <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>edited</source>
+            <translation>bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Edited and accepted by {name} on {time}</source>
+            <translation>Bearbeitet und angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -2921,6 +2991,16 @@
             <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
             <translation>Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Findings and measurements</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Findings reviewed</source>
+            <translation>Befunde beurteilt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3915,6 +3995,11 @@
             <translation>es hat {0} Schnitte, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it holds no findings in the known JSON form</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it inflates to more than an image needs, and is too large to be opened safely</source>
             <translation>es entpackt sich zu mehr, als ein Bild braucht, und ist zu groß, um sicher geöffnet zu werden</translation>
@@ -4015,6 +4100,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>it is no DICOM image, so that no DICOM object can refer to it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it is not a DICOM file</source>
             <translation>es ist keine DICOM-Datei</translation>
@@ -4030,6 +4120,11 @@
             <translation>es ist kein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
@@ -4038,6 +4133,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it is too large for findings</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4260,6 +4360,11 @@
             <translation>der Header gibt mehr Voxel an, als eine Datei dieser Größe enthalten kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header does not allow this DICOM object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
@@ -4298,6 +4403,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its header is damaged: {0} of {1} bits per pixel</source>
             <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header lacks {0}, to which an object would refer</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4721,6 +4831,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Labels from a file, overlaid on the image</source>
             <translation>Labels aus einer Datei, über das Bild gelegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Labels of Sightline without a published code</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5181,6 +5296,11 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
@@ -5189,6 +5309,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>marked by hand</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5883,6 +6008,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Not verified by a person</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6749,6 +6879,21 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>proposed</source>
+            <translation>vorgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>proposed by a tool, not reviewed by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Proposed by AI, not for diagnosis</source>
+            <translation>Von KI vorgeschlagen, nicht zur Diagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Provider</source>
             <translation>Anbieter</translation>
@@ -7021,6 +7166,26 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject all of this result</source>
+            <translation>Alle dieses Ergebnisses ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject finding</source>
+            <translation>Befund ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>rejected</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Rejected by {name} on {time}</source>
+            <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -7127,6 +7292,11 @@
             <translation>Standardwerte</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Restore original</source>
+            <translation>Original wiederherstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -7150,6 +7320,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
             <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Review findings</source>
+            <translation>Befunde beurteilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7343,6 +7518,16 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>Save a picture of the window with --screenshot FILE.</source>
             <translation>Speichern Sie ein Bild des Fensters mit --screenshot DATEI.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save the findings as a table (CSV), or the view as a picture.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7677,6 +7862,16 @@
             <translation>Setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set all back to proposed</source>
+            <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set finding back to proposed</source>
+            <translation>Befund wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>set of contours</source>
             <translation>Konturensatz</translation>
@@ -7799,6 +7994,16 @@
             <translation>Heatmaps zeigen oder ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show originals of edited findings</source>
+            <translation>Originale bearbeiteter Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show rejected findings</source>
+            <translation>Abgelehnte Befunde zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -7859,9 +8064,19 @@
             <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Sightline: Findings, unverified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/second_window.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Sightline: Segmentation, unverified</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -7982,6 +8197,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>standard space</source>
             <translation>Standardraum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Stands with what you accept, edit or reject. Empty: your login name.</source>
+            <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/anthropic_model.py" />
@@ -8835,6 +9055,21 @@
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks are empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on images of several series or sizes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on several multi-frame images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -9264,6 +9499,16 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>there is no mark or accepted finding to report</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>there is no mask to write</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -10097,6 +10342,11 @@
             <translation>Was dürfen Werkzeuge?</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>What Sightline showed, {0}; grey levels as windowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -10264,6 +10514,11 @@
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>with marks or texts drawn in</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10303,6 +10558,21 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>Write one presentation state for each series.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each image.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each series.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10349,6 +10619,11 @@
             <location filename="../../app/settings.py" />
             <source>Your keyboard shortcuts</source>
             <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your name for reports</source>
+            <translation>Ihr Name für Berichte</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -10794,6 +11069,11 @@ Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Si
 Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{names}. Your decisions stand. A result that differs is proposed beside them, one that is the same is not listed again.</source>
+            <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/wording.py" />
