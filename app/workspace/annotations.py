@@ -115,6 +115,7 @@ class Annotations:
         decided: Emitted with the tools' findings whose state has changed, also by undo.
         found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
             has found again.
+        refused: Tells that locked findings were not changed or deleted; carries how many.
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
@@ -183,17 +184,23 @@ class Annotations:
     def put(self, finding: Finding, label: str, joint: str = "") -> None:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
-        Steps with the same `joint` are undone at once; see `CommandStack.push`. Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. A drawing is accepted by the user from the start; what a tool found
-        becomes edited if its geometry, label or code changes, and keeps its original. Findings
-        computed from a corrected one are marked as outdated.
+        Steps with the same `joint` are undone at once; see `CommandStack.push`. Unlike `add`,
+        this replaces only the finding with the same id, since the user may measure many lengths on
+        one image. A drawing is accepted by the user from the start; what a tool found becomes edited if its geometry, label
+        or code changes, and keeps its original. Findings computed from a corrected one are marked
+        as outdated.
         """
         before = dict(self._items)
         after = dict(before)
         known = before.get(finding.id)
+        if known is not None and known.locked:
+            self.refused.emit(1)
+            return
         finding = review.by_person(finding, known.finding if known else None, self.reviewer)
-        color = known.color if known else self._colors.take(finding.label)
-        after[finding.id] = Annotation(finding, color)
+        if known is not None:
+            after[finding.id] = replace(known, finding=finding, visible=True)
+        else:
+            after[finding.id] = Annotation(finding, self._colors.take(finding.label))
         if finding.corrected:
             others = [item.finding for item in self.on_image(finding.image)]
             others = [one for one in others if one.id != finding.id]
@@ -251,7 +258,7 @@ class Annotations:
             added = {item.finding.id: item for item in items}
             self._push(label, before, before | added)
 
-    def change(
+    def alter(
         self, finding_ids: Iterable[str], label: str, change: Callable[[Annotation], Annotation]
     ) -> None:
         """Change annotations as one undoable step; locked ones stay, but for their `locked`.
@@ -332,11 +339,14 @@ class Annotations:
         return self._colors.of(label)
 
     def _push(
-        self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]
+        self,
+        label: str,
+        before: dict[str, Annotation],
+        after: dict[str, Annotation],
+        joint: str = "",
     ) -> None:
-        self.commands.push(
-            Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
-        )
+        command = Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
+        self.commands.push(command, joint)
 
     def _set(self, items: dict[str, Annotation]) -> None:
         was = self._items
