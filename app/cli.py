@@ -23,6 +23,7 @@ from app.imaging.types import Plane, Window
 _EPILOG = """\
 commands (each has its own --help):
   render SRC --out PNG      what the canvas shows, at native matrix size
+  export --as FORM          findings as DICOM objects, tables or pictures
   info SRC...               studies, series, instances and problems
   deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
   ask PROMPT [--image SRC]  one headless run of the assistant
@@ -179,6 +180,35 @@ def _render(argv: list[str]) -> int:
     from app.headless.render import RenderRequest, render
 
     return render(RenderRequest(**vars(options)))
+
+
+def _export(argv: list[str]) -> int:
+    from app.headless.export import FORMS, ExportRequest, export
+
+    parser = _parser("export", "Write findings (the JSON of `ask --json`) and images as files.")
+    parser.add_argument("--findings", type=Path, metavar="FILE", help="JSON; none: images only")
+    parser.add_argument("--image", type=Path, required=True, metavar="SRC")
+    parser.add_argument("--as", choices=FORMS, required=True, dest="form", metavar="|".join(FORMS))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    _add_force(parser)
+    parser.add_argument(
+        "--frame",
+        type=int,
+        metavar="N",
+        help="from 0: the frame of the image; by default the findings' own, or the first",
+    )
+    parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
+    parser.add_argument(
+        "--proposed",
+        action="store_true",
+        help="also what a tool proposed and no person has accepted; it is marked so",
+    )
+    parser.add_argument(
+        "--verified-by", default="", metavar="NAME", help="who answers for the report (sr)"
+    )
+    parser.add_argument("--organization", default="", metavar="NAME", help="of who verifies")
+    options = parser.parse_args(argv)
+    return export(ExportRequest(**vars(options)))
 
 
 def _window(text: str) -> Window:
@@ -447,6 +477,7 @@ def _audit(argv: list[str]) -> int:
 
 _COMMANDS = {
     "render": _render,
+    "export": _export,
     "info": _info,
     "deidentify": _deidentify,
     "ask": _ask,

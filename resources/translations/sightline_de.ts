@@ -68,6 +68,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n copies</source>
+            <extracomment>Singular: %n copy</extracomment>
+            <translation>
+                <numerusform>%n Kopie</numerusform>
+                <numerusform>%n Kopien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/chat/dock.py" />
             <source>%n damaged entries of this conversation could not be read.</source>
             <extracomment>Singular: %n damaged entry of this conversation could not be read.</extracomment>
@@ -96,6 +105,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>%n files</source>
             <extracomment>Singular: %n file</extracomment>
@@ -105,12 +115,30 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files copied.</source>
+            <extracomment>Singular: %n file copied.</extracomment>
+            <translation>
+                <numerusform>%n Datei kopiert.</numerusform>
+                <numerusform>%n Dateien kopiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>%n files could not be opened</source>
             <extracomment>Singular: %n file could not be opened</extracomment>
             <translation>
                 <numerusform>%n Datei nicht geöffnet</numerusform>
                 <numerusform>%n Dateien nicht geöffnet</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files left out:</source>
+            <extracomment>Singular: %n file left out:</extracomment>
+            <translation>
+                <numerusform>%n Datei weggelassen:</numerusform>
+                <numerusform>%n Dateien weggelassen:</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -451,6 +479,11 @@
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>A folder outside of the originals</source>
+            <translation>Ein Ordner außerhalb der Originale</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/arguments.py" />
             <source>a folder that is there already</source>
             <translation>ein bereits vorhandener Ordner</translation>
@@ -579,6 +612,11 @@
             <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>a presentation state holds images of one series, all grey or all colour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
@@ -627,6 +665,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A title has 1 to 100 characters.</source>
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A tool found again what you had decided on</source>
+            <translation>Ein Werkzeug hat wieder gefunden, worüber Sie entschieden hatten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -678,6 +721,31 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept all of this result</source>
+            <translation>Alle dieses Ergebnisses annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept finding</source>
+            <translation>Befund annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Accept or draw a mask; other marks go into a structured report.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Accepted by {name} on {time}</source>
+            <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -895,6 +963,11 @@
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
         </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>an unnamed user</source>
+            <translation>einem Benutzer ohne Namen</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -1099,6 +1172,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>as its publisher offers it</source>
             <translation>wie der Herausgeber ihn anbietet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>As shown in Sightline</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1406,6 +1484,11 @@
             <translation>Bringen Sie es als Datei oder Ordner mit: `models install PFAD`.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Browse…</source>
+            <translation>Durchsuchen…</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>brush size</source>
             <translation>Pinselgröße</translation>
@@ -1644,6 +1727,11 @@
             <translation>Ordner mit Transformers-Dateien wählen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose a folder outside of the one that is copied.</source>
+            <translation>Wählen Sie einen Ordner außerhalb dessen, der kopiert wird.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose a folder with free space that you may write to.</source>
@@ -1675,6 +1763,11 @@
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Choose another folder.</source>
+            <translation>Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
@@ -1683,6 +1776,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Choose another name.</source>
             <translation>Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose another.</source>
+            <translation>Wählen Sie einen anderen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -1797,6 +1895,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2025,6 +2124,7 @@
         <message>
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2033,6 +2133,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Copy also files that are declared to have burnt-in text</source>
+            <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2163,6 +2268,16 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>De-identified copy</source>
+            <translation>De-identifizierte Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>De-identified copy…</source>
+            <translation>De-identifizierte Kopie…</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Decoding</source>
             <translation>Wird dekodiert</translation>
@@ -2244,6 +2359,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>DICOM attributes</source>
             <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -2473,6 +2593,11 @@
             <translation>Ellipse zeichnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Draw or accept a mask.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Drawing</source>
             <translation>Wird gezeichnet</translation>
@@ -2528,6 +2653,11 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Edit finding</source>
+            <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
@@ -2536,6 +2666,16 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Edit the text of the mark</source>
             <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>edited</source>
+            <translation>bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Edited and accepted by {name} on {time}</source>
+            <translation>Bearbeitet und angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -2641,6 +2781,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Examining it</source>
             <translation>Wird untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export</source>
+            <translation>Exportieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -2848,6 +2993,16 @@
             <translation>Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Findings and measurements</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Findings reviewed</source>
+            <translation>Befunde beurteilt</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
@@ -2926,6 +3081,16 @@
             <location filename="../../app/imaging/dicom/whole_slide.py" />
             <source>focal plane {0}</source>
             <translation>Fokusebene {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder for the copy</source>
+            <translation>Ordner für die Kopie</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3062,6 +3227,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>GGUF models (*.gguf)</source>
             <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Give one of them.</source>
+            <translation>Geben Sie eines davon an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/endpoint.py" />
@@ -3557,6 +3727,7 @@
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
@@ -3824,6 +3995,11 @@
             <translation>es hat {0} Schnitte, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it holds no findings in the known JSON form</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it inflates to more than an image needs, and is too large to be opened safely</source>
             <translation>es entpackt sich zu mehr, als ein Bild braucht, und ist zu groß, um sicher geöffnet zu werden</translation>
@@ -3924,6 +4100,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>it is no DICOM image, so that no DICOM object can refer to it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it is not a DICOM file</source>
             <translation>es ist keine DICOM-Datei</translation>
@@ -3939,6 +4120,11 @@
             <translation>es ist kein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
@@ -3947,6 +4133,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it is too large for findings</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4169,6 +4360,11 @@
             <translation>der Header gibt mehr Voxel an, als eine Datei dieser Größe enthalten kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header does not allow this DICOM object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
@@ -4207,6 +4403,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its header is damaged: {0} of {1} bits per pixel</source>
             <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header lacks {0}, to which an object would refer</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4519,6 +4720,51 @@
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep dates and times as they are</source>
+            <translation>Datums- und Zeitangaben unverändert behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep drawn marks, with the common words of their texts</source>
+            <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep private numbers that the standard lists as safe</source>
+            <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep station names and serial numbers of devices</source>
+            <translation>Stationsnamen und Seriennummern der Geräte behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of descriptions and comments</source>
+            <translation>Die gewöhnlichen Wörter von Beschreibungen und Kommentaren behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of reports</source>
+            <translation>Die gewöhnlichen Wörter von Befunden behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the institution's name and address</source>
+            <translation>Name und Anschrift der Einrichtung behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the patient's sex, age, size, weight and the like</source>
+            <translation>Geschlecht, Alter, Größe, Gewicht und dergleichen behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the time between dates: all of a patient move alike</source>
+            <translation>Zeitabstände behalten: alle Datumsangaben eines Patienten werden gleich verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Keep the window of the file</source>
             <translation>Fensterung der Datei behalten</translation>
@@ -4527,6 +4773,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Keep this layout for studies like this</source>
             <translation>Dieses Layout für solche Studien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep UIDs: whoever has the originals can find them by these</source>
+            <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -4580,6 +4831,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Labels from a file, overlaid on the image</source>
             <translation>Labels aus einer Datei, über das Bild gelegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Labels of Sightline without a published code</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4994,6 +5250,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger oder bitten Sie dort um das Schreibrecht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>Make room on the disk, or choose another folder.</source>
+            <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -5035,6 +5296,11 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
@@ -5043,6 +5309,16 @@
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>marked by hand</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Mask</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5322,6 +5598,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
+            <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -5734,6 +6015,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Not verified by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
@@ -5752,6 +6038,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Nothing opened yet</source>
             <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Nothing was copied: {reason}</source>
+            <translation>Nichts wurde kopiert: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -5928,6 +6219,11 @@
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Only the series that is shown</source>
+            <translation>Nur die gezeigte Serie</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -6588,6 +6884,21 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>proposed</source>
+            <translation>vorgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>proposed by a tool, not reviewed by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Proposed by AI, not for diagnosis</source>
+            <translation>Von KI vorgeschlagen, nicht zur Diagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Provider</source>
             <translation>Anbieter</translation>
@@ -6860,6 +7171,26 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject all of this result</source>
+            <translation>Alle dieses Ergebnisses ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject finding</source>
+            <translation>Befund ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>rejected</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Rejected by {name} on {time}</source>
+            <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -6966,6 +7297,11 @@
             <translation>Standardwerte</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Restore original</source>
+            <translation>Original wiederherstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -6989,6 +7325,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
             <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Review findings</source>
+            <translation>Befunde beurteilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7182,6 +7523,16 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>Save a picture of the window with --screenshot FILE.</source>
             <translation>Speichern Sie ein Bild des Fensters mit --screenshot DATEI.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save the findings as a table (CSV), or the view as a picture.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7516,6 +7867,16 @@
             <translation>Setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set all back to proposed</source>
+            <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set finding back to proposed</source>
+            <translation>Befund wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>set of contours</source>
             <translation>Konturensatz</translation>
@@ -7638,6 +7999,16 @@
             <translation>Heatmaps zeigen oder ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show originals of edited findings</source>
+            <translation>Originale bearbeiteter Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show rejected findings</source>
+            <translation>Abgelehnte Befunde zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -7698,9 +8069,19 @@
             <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Sightline: Findings, unverified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/second_window.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Sightline: Segmentation, unverified</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -7823,6 +8204,11 @@
             <translation>Standardraum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Stands with what you accept, edit or reject. Empty: your login name.</source>
+            <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/anthropic_model.py" />
             <source>Start it once with `python3 installer/bootstrap.py run` without --viewer-only, which adds it; in an environment of your own: `pip install anthropic`. Or choose another provider.</source>
             <translation>Starten Sie einmal mit `python3 installer/bootstrap.py run` ohne --viewer-only, dann wird es ergänzt; in einer eigenen Umgebung: `pip install anthropic`. Oder wählen Sie einen anderen Anbieter.</translation>
@@ -7831,6 +8217,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Starting the model. This can take half a minute…</source>
             <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Starting…</source>
+            <translation>Wird gestartet…</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -7873,6 +8264,11 @@
             <translation>Schritte des Tests</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stop</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Stop (Esc)</source>
             <translation>Stopp (Esc)</translation>
@@ -7912,6 +8308,11 @@
             <location filename="../../app/audit/entry_text.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stopped before the last file; the copies that were made stay.</source>
+            <translation>Vor der letzten Datei angehalten; die fertigen Kopien bleiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -8108,6 +8509,11 @@
             <translation>Text der Markierung</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
+            <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8221,6 +8627,16 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>The conversation may be sent to {host}</source>
             <translation>Das Gespräch darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>the copy must not be made among the originals</source>
+            <translation>die Kopie darf nicht zwischen den Originalen angelegt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>the copying process did not start</source>
+            <translation>der kopierende Prozess ist nicht gestartet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/scan.py" />
@@ -8644,6 +9060,21 @@
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks are empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on images of several series or sizes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on several multi-frame images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -8989,6 +9420,11 @@
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>The whole study</source>
+            <translation>Die ganze Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>The width must be above 0, and both numbers below 100 billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter 100 Milliarden.</translation>
@@ -9068,6 +9504,16 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>there is no mark or accepted finding to report</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>there is no mask to write</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9580,6 +10026,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Try again.</source>
+            <translation>Versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>Try again; if it happens again, the file may have been tampered with.</source>
             <translation>Versuchen Sie es erneut; geschieht es wieder, wurde die Datei womöglich manipuliert.</translation>
@@ -9896,6 +10347,11 @@
             <translation>Was dürfen Werkzeuge?</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>What Sightline showed, {0}; grey levels as windowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -9914,6 +10370,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>What was asked</source>
             <translation>Was gefragt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>What was copied and what was left out</source>
+            <translation>Was kopiert und was weggelassen wurde</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -10058,6 +10519,11 @@
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>with marks or texts drawn in</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10097,6 +10563,21 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>Write one presentation state for each series.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each image.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each series.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10143,6 +10624,11 @@
             <location filename="../../app/settings.py" />
             <source>Your keyboard shortcuts</source>
             <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your name for reports</source>
+            <translation>Ihr Name für Berichte</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -10225,6 +10711,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} and {1} exclude each other</source>
+            <translation>{0} und {1} schließen einander aus</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -10299,6 +10790,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>{0} is damaged: sha256 {1}, its manifest says {2}</source>
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} is not a folder</source>
+            <translation>{0} ist kein Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -10511,6 +11007,11 @@
             <translation>{count}: zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>{done} of {count} files</source>
+            <translation>{done} von {count} Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{file}, line {line}</source>
             <translation>{file}, Zeile {line}</translation>
@@ -10573,6 +11074,11 @@ Ein Sprachmodell bei {remote_host}. Bevor etwas dorthin gesendet wird, werden Si
 Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{names}. Your decisions stand. A result that differs is proposed beside them, one that is the same is not listed again.</source>
+            <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/wording.py" />

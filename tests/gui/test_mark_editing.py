@@ -11,14 +11,12 @@ from PySide6.QtTest import QTest
 from app.imaging.findings import Mask, Polyline
 from app.workspace import drawing
 from tests.gui.canvas_scene import LEFT, Scene
-from tests.gui.viewer_support import WaitUntil, instance
+from tests.gui.viewer_support import instance
 
 
-@pytest.fixture
-def scene(wait_until: WaitUntil) -> Scene:
-    made = Scene(wait_until)
-    made.show()
-    return made
+@pytest.fixture(autouse=True)
+def _shown(scene: Scene) -> None:
+    scene.show()
 
 
 def _line(scene: Scene) -> str:
@@ -30,7 +28,8 @@ def _line(scene: Scene) -> str:
 
 def _points(scene: Scene, finding_id: str) -> tuple[tuple[float, float], ...]:
     item = scene.workspace.annotations.get(finding_id)
-    assert item is not None and isinstance(item.finding.geometry, Polyline)
+    assert item is not None
+    assert isinstance(item.finding.geometry, Polyline)
     return item.finding.geometry.points
 
 
@@ -97,6 +96,7 @@ def test_the_brush_starts_a_mask_where_there_is_none(scene: Scene) -> None:
     (item,) = scene.workspace.annotations.all()
     assert isinstance(item.finding.geometry, Mask)
     assert drawing.by_hand(item.finding)
-    assert item.finding.geometry.pixels[40, 30] and not item.finding.geometry.pixels[70, 90]
+    assert item.finding.geometry.pixels[40, 30]
+    assert not item.finding.geometry.pixels[70, 90]
     assert "area" in item.finding.description
     assert instance().rows == item.finding.geometry.pixels.shape[0]

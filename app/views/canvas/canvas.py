@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 )
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Mask, State
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import planes
 from app.imaging.space.planes import FramePlane
@@ -64,7 +64,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import calibration, drawing, editing, plane_marks
+from app.workspace import calibration, drawing, editing, plane_marks, review
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -72,7 +72,7 @@ from app.workspace.workspace import Workspace
 BRUSH_KEYS = ("[", "]")
 """Keys that change the size of the brush while it is in hand."""
 
-MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBMEW")))
+MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IARF0HVLBMEW")))
 """Keys of the canvas for what a window has in its menus."""
 
 SMALL = 300
@@ -635,6 +635,22 @@ class Canvas(ImageView):
         if any(one.id == selected for one in self.findings_layer.findings):
             self._workspace.annotations.remove([selected])
 
+    def decide(self, state: State) -> None:
+        """Accept or reject the selected finding if it is drawn on this canvas."""
+        selected = self._workspace.annotations.selected
+        if any(one.id == selected for one in self.findings_layer.findings):
+            self._workspace.annotations.decide([selected], state)
+
+    def edit_selected(self) -> None:
+        """Take the brush for a mask, else put the tool away so that the handles can be dragged.
+
+        Without a selected finding the brush is taken, for the mask under the cursor.
+        """
+        item = self._workspace.annotations.get(self._workspace.annotations.selected)
+        geometry = item.finding.geometry if item is not None else None
+        brush = geometry is None or isinstance(geometry, Mask)
+        self.drawing_tool.set_tool(drawing.BRUSH if brush else "")
+
     def presets(self) -> tuple[Window, ...]:
         """Return the windows of the menu of presets, in its order; () without an image."""
         own = self._workspace.window_presets.own
@@ -653,8 +669,8 @@ class Canvas(ImageView):
             self._update_overlay()
 
     def _makers(self) -> list[str]:
-        """Return the titles of the tools that made the findings on the canvas."""
-        made = (one for one in self.findings_layer.findings if not drawing.by_hand(one))
+        """Return the titles of the tools whose findings on the canvas nobody has accepted."""
+        made = (one for one in self.findings_layer.findings if review.unverified(one))
         return [wording.maker_text(finding, self._workspace.title_of) for finding in made]
 
     def _presentation_text(self, job: Job) -> str:
@@ -1005,7 +1021,6 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Home: lambda: scroll.to(0),
         key.Key_End: lambda: scroll.to(scroll.place[1] - 1),
         key.Key_I: canvas.toggle_invert,
-        key.Key_R: canvas.reset,
         key.Key_F: canvas.fit,
         key.Key_0: canvas.one_to_one,
         **{
@@ -1022,7 +1037,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_L: lambda: measuring.set_tool(drawing.RULER),
         key.Key_B: lambda: measuring.set_tool(drawing.BOX),
         key.Key_M: lambda: measuring.set_tool(drawing.POINT),
-        key.Key_E: lambda: measuring.set_tool(drawing.BRUSH),
+        key.Key_A: lambda: canvas.decide(State.ACCEPTED),
+        key.Key_E: canvas.edit_selected,
+        key.Key_R: lambda: canvas.decide(State.REJECTED),
         key.Key_W: lambda: measuring.set_tool(drawing.WINDOW_REGION),
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,
