@@ -246,6 +246,8 @@ class AnnotationLayer(QObject):
         self._counting = finding.geometry
 
         def take(counted: Finding) -> None:
+            if any(one.name == "Mean" for one in counted.measurements):
+                self._counting = None  # else there is nothing to count, however often it is asked
             known = self._annotations.get(finding.id)
             if known is not None and known.finding.geometry is finding.geometry:
                 values = counted.measurements
