@@ -5418,6 +5418,11 @@
             <translation>Markierungen von Hand</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Mask</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Mass</source>
             <translation>Raumforderung</translation>
