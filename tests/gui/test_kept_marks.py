@@ -197,7 +197,7 @@ def test_the_saved_marks_of_a_study_are_deleted_from_the_dialog(
     QTest.mouseClick(
         dialog.table.viewport(),
         LEFT,
-        pos=dialog.table.visualItemRect(number).center(),
+        pos=dialog.table.visualRect(dialog.table.model().index(0, 1)).center(),
     )
     QTest.mouseClick(dialog.delete, LEFT)
     box = dialog.findChild(QMessageBox)
