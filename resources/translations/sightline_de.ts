@@ -1098,6 +1098,11 @@
             <translation>Aussehen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Apply</source>
+            <translation>Übernehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Approval needed: {title}</source>
             <translation>Genehmigung nötig: {title}</translation>
@@ -1167,6 +1172,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>As it would be sent</source>
             <translation>So, wie es gesendet würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>As its label</source>
+            <translation>Wie ihre Bezeichnung</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1571,6 +1581,7 @@
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <location filename="../../app/views/mark_dialogs.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/preset_dialog.py" />
@@ -1967,6 +1978,26 @@
             <translation>Code geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label</source>
+            <translation>Kodierte Bezeichnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site</source>
+            <translation>Kodierte Bezeichnung und Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site…</source>
+            <translation>Kodierte Bezeichnung und Region…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour</source>
+            <translation>Farbe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Colour map</source>
             <translation>Farbtabelle</translation>
@@ -1975,6 +2006,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Colour map: {name}</source>
             <translation>Farbtabelle: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour {number}</source>
+            <translation>Farbe {number}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -2130,6 +2166,11 @@
             <translation>Kopieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy a mark first.</source>
+            <translation>Kopieren Sie zuerst eine Markierung.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
@@ -2143,6 +2184,11 @@
             <location filename="../../app/imaging/guards.py" />
             <source>Copy it again from its source, or ask for a new export</source>
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy marks</source>
+            <translation>Markierungen kopieren</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -2245,6 +2291,11 @@
             <location filename="../../resources/hanging/ct-prior.toml" />
             <source>CT: current beside prior</source>
             <translation>CT: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Cut marks</source>
+            <translation>Markierungen ausschneiden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2611,6 +2662,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Duplicate marks</source>
+            <translation>Markierungen verdoppeln</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3262,6 +3318,16 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks</source>
+            <translation>Markierungen gruppieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks…</source>
+            <translation>Markierungen gruppieren…</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -5139,6 +5205,11 @@
             <translation>Lokal</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Lock or unlock marks</source>
+            <translation>Markierungen sperren oder entsperren</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Log</source>
@@ -5316,9 +5387,14 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Marks</source>
+            <translation>Markierungen</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Mask</source>
-            <translation type="unfinished" />
+            <translation>Maske</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5565,6 +5641,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
             <translation>Name</translation>
@@ -5755,6 +5832,11 @@
             <translation>Keine Zeile passt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>No mark on the shown image is selected</source>
+            <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -5811,6 +5893,11 @@
             <translation>Rundherd</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>None</source>
+            <translation>Keine</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>none</source>
             <translation>keine</translation>
@@ -5864,6 +5951,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>not all files are read: there may be more images</source>
             <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Not all marks could be pasted</source>
+            <translation>Nicht alle Markierungen konnten eingefügt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -6038,6 +6130,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Nothing opened yet</source>
             <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Nothing to paste</source>
+            <translation>Nichts einzufügen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -6544,6 +6641,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>partly applied</source>
             <translation>teilweise angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste marks</source>
+            <translation>Markierungen einfügen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7232,6 +7334,16 @@
             <translation>Wird entfernt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark</source>
+            <translation>Markierung umbenennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark…</source>
+            <translation>Markierung umbenennen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Rename the conversation</source>
             <translation>Gespräch umbenennen</translation>
@@ -7607,6 +7719,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>scroll, or zoom; zoom at the cursor</source>
             <translation>blättern oder zoomen; am Mauszeiger zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Search</source>
+            <translation>Suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -8082,6 +8199,11 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Site</source>
+            <translation>Region</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -9053,6 +9175,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>The longest conversation that it can read at once.</source>
             <translation>Das längste Gespräch, das es auf einmal lesen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The mark is locked</source>
+            <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
@@ -10078,6 +10205,11 @@
             <translation>rückgängig, wiederholen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Ungroup marks</source>
+            <translation>Gruppierung der Markierungen aufheben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Unknown colour map {cmap}: shown in grey</source>
             <translation>Unbekannte Farbtabelle {cmap}: in Grau gezeigt</translation>
@@ -10091,6 +10223,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Unload</source>
             <translation>Entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Unlock it to move, change or delete it.</source>
+            <translation>Entsperren Sie sie, um sie zu verschieben, zu ändern oder zu löschen.</translation>
         </message>
         <message>
             <location filename="../../app/audit/log.py" />
