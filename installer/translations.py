@@ -46,6 +46,7 @@ CONSTANTS = {
     "app/imaging/types.py": ("Plane", "SpacingSource"),
     "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),
     "app/tools/chest/image_suitability.py": ("_TITLE", "_REMEDY"),
+    "app/workspace/drawing.py": ("LABELS",),
     "app/workspace/hanging.py": ("PRIOR_IS_OPEN",),
 }
 """Constants, enumerations and functions of lower rooms whose texts the window shows."""

@@ -154,7 +154,6 @@ class Finding:
         approximate: Whether `value` is to be marked as approximate.
         group: Findings with the same non-empty group belong together, e.g. the two lines of the
             cardiothoracic ratio.
-        corrected: Whether the user has changed the outline or points that a tool found.
         ratio: Name of the value that results if this line's length is divided by that of the other
             line in its group, e.g. "Cardiothoracic ratio"; "" for none.
         rests_on: Labels of the outlines on the same image from which this finding was computed.
@@ -162,7 +161,8 @@ class Finding:
         state: What a person has made of a tool's finding; marks drawn by a person are accepted.
         reviewer: Who set the state; "" while proposed.
         reviewed: When the state was set (ISO 8601, UTC); "" while proposed.
-        original: The finding as the tool made it, if a person has changed it since.
+        original: The finding as the tool made it, if a person has changed it since; it has no
+            original itself.
         code: Coded label, or None.
         site: Coded anatomical site, or None.
         plane: The plane in the patient, if the mark was drawn on a section of a volume. It is shown
@@ -180,7 +180,6 @@ class Finding:
     description: str = ""
     approximate: bool = False
     group: str = ""
-    corrected: bool = False
     ratio: str = ""
     rests_on: tuple[str, ...] = ()
     measurements: tuple[Measurement, ...] = ()
@@ -191,6 +190,11 @@ class Finding:
     code: Code | None = None
     site: Code | None = None
     plane: FramePlane | None = None
+
+    @property
+    def corrected(self) -> bool:
+        """Whether a person has changed what a tool found."""
+        return self.original is not None
 
 
 def new_id() -> str:

@@ -42,6 +42,7 @@ class SpacingSource(StrEnum):
     DETECTOR = "detector plane"  # ImagerPixelSpacing: at the detector, not in the patient
     REGION = "region"  # ultrasound region calibration
     STANDARD = "standard space"  # true there (MNI, an atlas): the patient was warped into it
+    MANUAL = "calibrated by hand"  # by a line of known length that the user drew
     SPECIMEN = "specimen"  # on a microscope's slide: true, but no patient's
     NONE = "none"
 

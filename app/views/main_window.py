@@ -51,6 +51,7 @@ from app.views.browser.layers_panel import LayersPanel
 from app.views.browser.problem_list import problems_text
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.drawing_tool import ENDING, HINTS
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import CommandPalette, commands_of
@@ -299,6 +300,9 @@ class MainWindow(QMainWindow):
         self._status = label("", "caption")
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
+        self.tool_hint = label("", "caption")
+        bar.addWidget(self.tool_hint)
+        self.viewports.tool_changed.connect(self._show_hint)
         bar.addWidget(self.opening.progress)
         for frame in self.viewports.frames:
             self._take_frame(frame)
@@ -308,6 +312,12 @@ class MainWindow(QMainWindow):
         note = label(tr("Not for diagnosis"), "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
+
+    def _show_hint(self, tool: str) -> None:
+        """Tell in the status line what to do with the tool in hand."""
+        hint = tr(HINTS[tool]) if tool in HINTS else ""
+        several = drawing.POINTS.get(tool, 1) != 1
+        self.tool_hint.setText(wording.DOT.join((hint, tr(ENDING))) if hint and several else hint)
 
     # Commands
 

@@ -17,10 +17,12 @@ from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import BRUSH_KEYS, Canvas
+from app.views.canvas.drawing_tool import HINTS
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
+from app.views.mark_dialogs import MarkCommands
 from app.views.screen_calibration import TrueSize
 from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
@@ -281,6 +283,24 @@ class MainActions:
         )
         self.ruler = add(tr("Measure a length"), drawing.RULER, "L", "ruler")
         self.angle = add(tr("Measure an angle"), drawing.ANGLE, "Shift+L", "angle")
+        self.polyline = add(tr("Measure a polyline"), drawing.POLYLINE, "Shift+J", "polyline")
+        self.cobb = add(tr("Measure a Cobb angle"), drawing.COBB, "Shift+C", "cobb")
+        self.bidirectional = add(
+            tr("Measure two diameters"), drawing.BIDIRECTIONAL, "Shift+B", "axes"
+        )
+        self.cardiothoracic = add(
+            tr("Measure the cardiothoracic ratio"), drawing.CTR, "Shift+X", "heart-width"
+        )
+        self.probe = add(tr("Probe a value"), drawing.PROBE, "Q", "probe")
+        self.arrow = add(tr("Draw an arrow"), drawing.ARROW, "Shift+Q", "arrow-mark")
+        self.text_mark = add(tr("Write a text"), drawing.TEXT, "Shift+T", "text-mark")
+        self.ellipse = add(tr("Draw an ellipse"), drawing.ELLIPSE, "U", "ellipse")
+        self.polygon = add(tr("Draw a polygon"), drawing.POLYGON, "Shift+G", "polygon")
+        self.freehand = add(tr("Draw a freehand region"), drawing.FREEHAND, "Shift+F", "freehand")
+        self.measures = (
+            *(self.ruler, self.polyline, self.angle, self.cobb, self.bidirectional),
+            *(self.cardiothoracic, None, self.probe, self.arrow, self.text_mark),
+        )
         self.mark_box = add(tr("Mark a box"), drawing.BOX, "B", "square-dashed")
         self.mark_point = add(tr("Mark a point"), drawing.POINT, "M", "crosshair")
         self.mark_outside = add(
@@ -288,6 +308,22 @@ class MainActions:
         )
         self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "E", "pen-line")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
+        for tool, action in self.drawing_tools.items():
+            if (hint := HINTS.get(tool)) is not None:
+                action.setStatusTip(tr(hint))
+        self.measure_menu = _menu_of(self.measures, self._window)
+        self.measure_menu.setTitle(tr("Measure"))
+        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand)
+        self.shape_menu = _menu_of(self.shapes, self._window)
+        self.shape_menu.setTitle(tr("Regions"))
+        self.mark_commands = MarkCommands(
+            self._workspace,
+            lambda: self._canvas,
+            self._window.background,
+            self._action,
+            self._window,
+        )
+        self.calibrate_length, self.region_histogram, self.edit_text = self.mark_commands.all
         segment = self._window.segment_marked if self._window.has_assistant else None
         self.segment = self._action(tr("Segment what I marked"), segment, "Ctrl+B", "shapes")
 
@@ -326,7 +362,7 @@ class MainActions:
                 *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
                 *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
-                *(self.ruler, self.angle, None),
+                *(self.measure_menu, self.shape_menu, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
                 *(self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
@@ -334,7 +370,8 @@ class MainActions:
             tr("&Findings"): (
                 *(self.undo, self.redo, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
-                *(self.brush, self.delete_finding, self.delete_findings),
+                *(self.region_histogram, self.edit_text, self.brush),
+                *(self.delete_finding, self.delete_findings),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
@@ -347,8 +384,22 @@ class MainActions:
         menu = QMenu(self._window)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         marks = (self.mark_box, self.mark_point, self.mark_outside)
-        tools = (self.segment, None, *marks, None, self.ruler, self.angle, None)
-        _fill(menu, (*tools, self.delete_finding, None, self.fit, self.reset, self.invert))
+        tools = (self.segment, None, *marks, None, self.measure_menu, self.shape_menu, None)
+        self.mark_commands.refresh()
+        own = [one for one in self.mark_commands.all if one.isEnabled()]
+        _fill(
+            menu,
+            (
+                *own,
+                *([None] if own else []),
+                *tools,
+                self.delete_finding,
+                None,
+                self.fit,
+                self.reset,
+                self.invert,
+            ),
+        )
         menu.popup(place)
 
     def _make_toolbar(self) -> Toolbar:
@@ -360,16 +411,17 @@ class MainActions:
         bar.addSeparator()
         window, pan, zoom, scroll = self.pointers
         zooms = (self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
-        regions = (self.mark_box, self.mark_point, self.mark_outside, self.brush)
+        regions = (*self.shapes, None, self.mark_point, self.mark_outside, self.brush)
         self.window_button = bar.add_tools(tr("Window"), (window, self.region), self.presets)
         bar.add_tools(tr("Pan"), (pan,))
         bar.add_tools(tr("Zoom"), (zoom,), _menu_of(zooms, self._window))
         bar.add_tools(tr("Scroll"), (scroll,))
         bar.addSeparator()
-        measures = (self.ruler, self.angle)
-        bar.add_tools(tr("Measure"), measures, _menu_of(measures, self._window))
+        tools = [one for one in self.measures if one is not None]
+        bar.add_tools(tr("Measure"), tools, self.measure_menu)
         segment = (None, self.segment) if self._window.has_assistant else ()
-        bar.add_tools(tr("Regions"), regions, _menu_of((*regions, *segment), self._window))
+        tools = [one for one in regions if one is not None]
+        bar.add_tools(tr("Regions"), tools, _menu_of((*regions, *segment), self._window))
         bar.addSeparator()
         tip = plain_tip(tr("Layout of viewports, and what is linked among them"))
         layout_button = bar.add_text_button(tr("Layout"), "layout-grid", tip, named=True)
@@ -413,6 +465,7 @@ class MainActions:
         if scroll.playing != self._icon_is_pause:
             self._icon_is_pause = scroll.playing
             self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
+        self.mark_commands.refresh()
         undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
         self.undo.setStatusTip(wording.one_line(undo))
         self.redo.setStatusTip(wording.one_line(redo))

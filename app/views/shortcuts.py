@@ -29,7 +29,8 @@ FIXED_KEYS: dict[str, tuple[str, ...]] = {
     translatable("pan with the left mouse button"): ("Space",),
     translatable("leave a tool, or stop the assistant"): ("Esc", "Shift+Esc"),
     translatable("move the focus"): ("Tab", "Shift+Tab"),
-    translatable("press the button that has the focus"): ("Return", "Enter"),
+    translatable("press the button that has the focus, or end a line"): ("Return", "Enter"),
+    translatable("take the last point of a drawing back"): ("Backspace",),
     translatable("copy, paste and select text"): ("Ctrl+C", "Ctrl+V", "Ctrl+X"),
     translatable("search in a report"): ("Ctrl+F",),
 }

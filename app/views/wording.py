@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from app import paths
 from app.errors import SightlineError
-from app.imaging.findings import Box, Finding
+from app.imaging.findings import Finding
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
@@ -217,10 +217,10 @@ def chip_text(finding: Finding) -> str:
     A length or angle drawn by hand has only its value, since the line shows what it is; a box drawn
     by hand has its size and mean.
     """
+    if text := drawing.headline(finding):
+        return text
     if drawing.is_measurement(finding) and finding.value is not None:
         return value_text(finding)
-    if drawing.by_hand(finding) and isinstance(finding.geometry, Box):
-        return finding.description.partition(";")[0]
     return " ".join(part for part in (label_text(finding), value_text(finding)) if part)
 
 
@@ -230,7 +230,8 @@ def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
     `title_of` returns the title of the tool with a given name.
     """
     if drawing.by_hand(finding):
-        return tr(MARKED if drawing.is_mark(finding) else BY_HAND)
+        measured = drawing.is_measurement(finding)
+        return tr(BY_HAND if measured else MARKED)
     made = finding.provenance
     parts = (title_of(made.tool), made.model, tr(CORRECTED) if finding.corrected else "")
     return DOT.join(one_line(part) for part in parts if part.strip())

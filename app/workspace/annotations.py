@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from app.imaging.findings import Finding, Mask
+import numpy as np
+
+from app.imaging.findings import Finding, Mask, State
 from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
-from app.workspace import drawing
+from app.workspace import drawing, review
 from app.workspace.signals import Signal
 
 LIMIT = 200  # commands kept; older ones can no longer be undone
@@ -88,13 +90,23 @@ class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
     `labels` have fixed colours, whatever is found; `selected` is the selected finding's id, or "".
+
+    Attributes:
+        commands: The undo stack that gets each change.
+        reviewer: Name of the user, who accepts, edits and rejects findings.
+        decided: Emitted with the tools' findings whose state has changed, also by undo.
+        found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
+            has found again.
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
-        self._commands = commands
+        self.commands = commands
         self._items: dict[str, Annotation] = {}
         self._colors = LabelColors(labels)
         self.selected: str = ""
+        self.reviewer: str = ""
+        self.decided: Signal[tuple[Finding, ...]] = Signal()
+        self.found_again: Signal[tuple[Finding, ...]] = Signal()
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()
 
@@ -116,9 +128,10 @@ class Annotations:
     def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
         """Add findings from a tool as one undoable step, which the menu names `label`.
 
-        A finding replaces one from an earlier run of the same tool on the same image with the same
-        label. The earlier one stays if the user has corrected it, or if both are masks that do not
-        overlap: such masks outline different things.
+        A finding replaces a proposed one from an earlier run of the same tool on the same image
+        with the same label, unless both are masks that do not overlap: such masks outline different
+        things. Accepted, edited and rejected ones stay, and the new one is proposed beside them;
+        but one that is the same as an accepted or rejected one is not added. `found_again` says so.
         """
         if not findings:
             return
@@ -127,23 +140,39 @@ class Annotations:
         made: dict[tuple[ImageRef, str, str], list[Finding]] = {}
         for finding in findings:
             made.setdefault(_same(finding), []).append(finding)
+        again: list[Finding] = []
+        settled: set[str] = set()
         for finding_id, item in before.items():
-            newer = () if item.finding.corrected else made.get(_same(item.finding), ())
-            if any(not _apart(item.finding, finding) for finding in newer):
+            newer = [
+                finding
+                for finding in made.get(_same(item.finding), ())
+                if not _apart(item.finding, finding)
+            ]
+            if newer and item.finding.state is State.PROPOSED:
                 del after[finding_id]
+            elif newer:
+                again.append(item.finding)
+                settled.update(one.id for one in newer if _equal(one, item.finding))
         for finding in findings:
-            after[finding.id] = Annotation(finding, self._colors.take(finding.label))
-        self._push(label, before, after)
+            if finding.id not in settled:
+                after[finding.id] = Annotation(finding, self._colors.take(finding.label))
+        if after != before:
+            self._push(label, before, after)
+        if again:
+            self.found_again.emit(tuple(again))
 
     def put(self, finding: Finding, label: str) -> None:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. Findings computed from a corrected one are marked as outdated.
+        many lengths on one image. A drawing is accepted by the user from the start; what a tool found
+        becomes edited if its geometry, label or code changes, and keeps its original. Findings
+        computed from a corrected one are marked as outdated.
         """
         before = dict(self._items)
         after = dict(before)
         known = before.get(finding.id)
+        finding = review.by_person(finding, known.finding if known else None, self.reviewer)
         color = known.color if known else self._colors.take(finding.label)
         after[finding.id] = Annotation(finding, color)
         if finding.corrected:
@@ -152,6 +181,49 @@ class Annotations:
             for one in drawing.after_correction(finding, others):
                 after[one.id] = replace(after[one.id], finding=one)
         self._push(label, before, after)
+
+    def of_call(self, call_id: str) -> tuple[str, ...]:
+        """Return the ids of the findings of one tool call; () for the user's own drawings."""
+        items = self._items.values() if call_id else ()
+        return tuple(
+            item.finding.id
+            for item in items
+            if item.finding.provenance.call_id == call_id and not drawing.by_hand(item.finding)
+        )
+
+    def decide(self, finding_ids: Iterable[str], state: State) -> None:
+        """Accept, reject or set back tools' findings as one undoable step.
+
+        Findings that a person has changed become edited where `state` is accepted. Drawings, ids
+        that are unknown, and findings that have the state already are passed over.
+        """
+        before = dict(self._items)
+        after = dict(before)
+        changed: list[Finding] = []
+        for finding_id in finding_ids:
+            item = before.get(finding_id)
+            if item is None or drawing.by_hand(item.finding):
+                continue
+            one = review.decided(item.finding, state, self.reviewer)
+            if one.state is not item.finding.state:
+                after[finding_id] = replace(item, finding=one)
+                changed.append(one)
+        if changed:
+            self._push(review.step_label(state, changed), before, after)
+
+    def restore(self, finding_ids: Iterable[str]) -> None:
+        """Put the originals of edited findings in their place, proposed, as one undoable step."""
+        before = dict(self._items)
+        edited = [before[key] for key in finding_ids if key in before]
+        edited = [item for item in edited if item.finding.original is not None]
+        if edited:
+            originals = {
+                item.finding.id: replace(item, finding=review.restored(item.finding))
+                for item in edited
+            }
+            what = f"Restore {edited[0].finding.label.lower()}"
+            what = what if len(edited) == 1 else f"Restore {len(edited)} findings"
+            self._push(what, before, before | originals)
 
     def remove(self, finding_ids: Iterable[str]) -> None:
         """Remove findings as one undoable step; unknown ids are ignored."""
@@ -169,6 +241,23 @@ class Annotations:
                 self._items[finding_id] = replace(self._items[finding_id], visible=visible)
         self.changed.emit()
 
+    def change(self, findings: Sequence[Finding], label: str) -> None:
+        """Change known findings as one undoable step, which the menu names `label`."""
+        before = dict(self._items)
+        after = dict(before)
+        for finding in findings:
+            if finding.id in after:
+                after[finding.id] = replace(after[finding.id], finding=finding)
+        self._push(label, before, after)
+
+    def refresh(self, findings: Iterable[Finding]) -> None:
+        """Replace known findings by the same ones measured anew; no step of its own to undo."""
+        changed = {one.id: one for one in findings if one.id in self._items}
+        for finding_id, finding in changed.items():
+            self._items[finding_id] = replace(self._items[finding_id], finding=finding)
+        if changed:
+            self.changed.emit()
+
     def select(self, finding_id: str) -> None:
         """Select a finding ("" for none), so that the list, canvas and chat highlight it."""
         if finding_id != self.selected:
@@ -182,15 +271,25 @@ class Annotations:
     def _push(
         self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]
     ) -> None:
-        self._commands.push(
+        self.commands.push(
             Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
         )
 
     def _set(self, items: dict[str, Annotation]) -> None:
+        was = self._items
         self._items = dict(items)
         if self.selected and self.selected not in items:
             self.select("")
         self.changed.emit()
+        changed = tuple(
+            item.finding
+            for finding_id, item in items.items()
+            if (old := was.get(finding_id)) is not None
+            and old.finding.state is not item.finding.state
+            and not drawing.by_hand(item.finding)
+        )
+        if changed:
+            self.decided.emit(changed)
 
 
 def _apart(one: Finding, other: Finding) -> bool:
@@ -203,6 +302,17 @@ def _apart(one: Finding, other: Finding) -> bool:
         if a.any() and b.any():
             return not bool((a & b).any())
     return False
+
+
+def _equal(one: Finding, other: Finding) -> bool:
+    """Return whether two findings say the same of the same place."""
+    first, second = one.geometry, other.geometry
+    if isinstance(first, Mask) and isinstance(second, Mask):
+        same = np.array_equal(first.pixels, second.pixels)
+    else:
+        same = first == second
+    said = (one.value, one.score) == (other.value, other.score)
+    return same and said and other.original is None
 
 
 def _same(finding: Finding) -> tuple[ImageRef, str, str]:

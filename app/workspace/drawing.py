@@ -1,4 +1,4 @@
-"""What the user draws on an image: lengths, angles, and boxes and points that guide a tool.
+"""What the user draws on an image: lengths, angles, regions, texts, and marks that guide a tool.
 
 Drawings are findings made by hand, and never labelled as AI results.
 """
@@ -15,18 +15,24 @@ from numpy.typing import NDArray
 from app.imaging.findings import (
     XY,
     Box,
+    Ellipse,
     Finding,
     Geometry,
     Mask,
+    Measurement,
     Point,
     Polygon,
     Polyline,
     Provenance,
+    Segments,
+    State,
     new_id,
 )
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
+from app.workspace import mark_measures, region_statistics
+from app.workspace.mark_measures import MICRO, Measured, figure
 
 RULER = "ruler"
 ANGLE = "angle"
@@ -47,8 +53,27 @@ TEXT = "text"
 CTR = "cardiothoracic"
 """Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
-POINTS = {RULER: 2, ANGLE: 3, BOX: 2, POINT: 1, OUTSIDE: 1}
-"""Number of points that each tool needs."""
+POINTS = {
+    RULER: 2,
+    ANGLE: 3,
+    BOX: 2,
+    POINT: 1,
+    OUTSIDE: 1,
+    COBB: 4,
+    BIDIRECTIONAL: 2,
+    ELLIPSE: 2,
+    PROBE: 1,
+    ARROW: 2,
+    TEXT: 1,
+    CTR: 4,
+    POLYLINE: 0,
+    POLYGON: 0,
+    FREEHAND: 0,
+}
+"""Number of points that the user sets with each tool; 0: as many as wanted."""
+
+LEAST_POINTS = {POLYLINE: 2, POLYGON: 3, FREEHAND: 3}
+"""Number of points without which a drawing of any number of points is nothing."""
 
 BRUSH = "brush"
 """Tool that paints on the mask of a tool's finding, or erases parts of it."""
@@ -63,7 +88,7 @@ _HANDLES = 32
 OUTDATED = "Outdated since the outline was edited: "
 """Stands before the figures of an outline that was changed since."""
 
-DRAGGED = (RULER, BOX)
+DRAGGED = (RULER, BOX, ELLIPSE, BIDIRECTIONAL, ARROW)
 """Tools used with a single drag; a click without a drag selects a finding instead."""
 
 LABELS = {
@@ -72,10 +97,33 @@ LABELS = {
     BOX: "Box",
     POINT: "Point",
     OUTSIDE: "Point outside",
+    POLYLINE: "Polyline",
+    COBB: "Cobb angle",
+    BIDIRECTIONAL: "Bidirectional",
+    ELLIPSE: "Ellipse",
+    POLYGON: "Polygon",
+    FREEHAND: "Freehand region",
+    PROBE: "Probe",
+    ARROW: "Arrow",
+    TEXT: "Text",
+    CTR: "Cardiothoracic ratio",
 }
+_RENAMED = {RULER: ("Length", "Difference")}
 _MARKS = (BOX, POINT, OUTSIDE)
-_MICRO = 0.1  # mm below which a length is given in micrometres
+TEXTS = (ARROW, TEXT)
+"""Tools whose mark is a text that the user types: its label."""
+
+REGIONS = (BOX, ELLIPSE, POLYGON, FREEHAND)
+"""Tools that draw regions, with area, perimeter and statistics."""
+
 _TENTHS = 10  # from this value on, statistics have tenths
+_SHORT = 0.5  # of the long axis: how long the short one is at first
+_EXTRA = ("Pixels left out",)
+KNOWN_LENGTH = "Known length"
+"""Name of the measurement of a line by which its image is calibrated: its true length in mm."""
+
+SERIES_LENGTH = "Known length, for the series"
+"""The same for a line by which all images of its series are calibrated."""
 
 
 def by_hand(finding: Finding) -> bool:
@@ -89,30 +137,44 @@ def is_mark(finding: Finding) -> bool:
 
 
 def is_measurement(finding: Finding) -> bool:
-    """Return whether the user drew a finding as a length or an angle."""
-    return by_hand(finding) and not is_mark(finding)
+    """Return whether the user drew a finding to measure something; boxes count as marks."""
+    return by_hand(finding) and not is_mark(finding) and finding.provenance.tool not in TEXTS
+
+
+def is_region(finding: Finding) -> bool:
+    """Return whether the user drew a finding as a region, which has statistics."""
+    return by_hand(finding) and finding.provenance.tool in REGIONS
+
+
+def headline(finding: Finding) -> str:
+    """Return the figures of a drawing that has several, for its text on the image; else ""."""
+    several = (BOX, ELLIPSE, POLYGON, FREEHAND, BIDIRECTIONAL, PROBE, CTR)
+    if by_hand(finding) and finding.provenance.tool in several:
+        return finding.description.partition(";")[0]
+    return ""
 
 
 def holds_measurement(finding: Finding) -> bool:
     """Return True for the user's own lengths, angles and boxes, and for corrected findings."""
-    made = by_hand(finding) and finding.provenance.tool in (RULER, ANGLE, BOX)
+    made = by_hand(finding) and finding.provenance.tool not in (POINT, OUTSIDE)
     return made or finding.corrected
 
 
 def verb(tool: str) -> str:
     """Return how the label of an undo step begins for a drawing tool: "Mark" or "Measure"."""
-    return "Mark" if tool in _MARKS else "Measure"
+    return "Mark" if tool in (*_MARKS, *TEXTS) else "Measure"
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
     """Return the points (x, y) in image pixels that the user can move; () for a mask or a heatmap.
 
-    The four points of a box are its corners, clockwise from the top left.
+    The four points of a box, or of the box around an ellipse, are its corners, clockwise from the
+    top left.
     """
     match finding.geometry:
-        case Polyline(points) | Polygon(points):
+        case Polyline(points) | Polygon(points) | Segments(points):
             return points
-        case Box(x0, y0, x1, y1):
+        case Box(x0, y0, x1, y1) | Ellipse(x0, y0, x1, y1):
             return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
         case Point(x, y):
             return ((x, y),)
@@ -133,64 +195,264 @@ def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") ->
         tool: A key of `POINTS`.
         frame: The image.
         points: (x, y) in image pixels; points outside are moved to the border. The second point of
-            an angle is its vertex; a box has two opposite corners, which may be equal.
+            an angle is its vertex; a box and an ellipse have two opposite corners, which may be
+            equal. Two points make both axes of a bidirectional measurement, four give them; an
+            arrow points at its first.
         finding_id: Id of the finding to replace; "" for a new one.
 
     Returns:
-        The finding. The value of a measurement is None until all points are set; the sides of a box
-        lie on pixel edges, and a box covers at least one pixel.
+        The finding, without statistics (see `with_statistics`). The value of a measurement is None
+        until all points are set; the sides of a box lie on pixel edges, and a box covers at least
+        one pixel.
     """
-    kept = tuple(_inside(frame, point) for point in points)
-    label, value, units, note = LABELS[tool], None, "", ""
-    if tool == BOX:
-        shape = _box(frame, points[0], points[-1])
-        note = _size(frame, shape)
-    elif tool in _MARKS:
-        shape = Point(*kept[-1])
-        note = f"x {shape.x:.1f}, y {shape.y:.1f} px"
-    else:
-        shape = Polyline(kept)
-        if len(kept) == POINTS[tool]:
-            measure = _length if tool == RULER else _angle
-            label, value, units, note = measure(frame, kept)
-            note = note[:1].upper() + note[1:]
-    return Finding(
+    made = Finding(
         id=finding_id or new_id(),
         image=frame.ref,
-        geometry=shape,
-        label=label,
+        geometry=_shape(tool, frame, points),
+        label=LABELS[tool],
         score=None,
-        units=units,
+        units="",
         provenance=Provenance(tool, "", "", "", "", ""),
-        value=value,
-        description=note,
+        state=State.ACCEPTED,
     )
+    return _probed(remeasured(made, frame), frame)
+
+
+def _shape(tool: str, frame: Frame, points: Sequence[XY]) -> Geometry:
+    kept = tuple(_inside(frame, point) for point in points)
+    match tool:
+        case "mark_box":
+            return _box(frame, points[0], points[-1])
+        case "ellipse":
+            xs, ys = sorted((kept[0][0], kept[-1][0])), sorted((kept[0][1], kept[-1][1]))
+            return Ellipse(xs[0], ys[0], xs[1], ys[1])
+        case "mark_point" | "mark_outside" | "probe" | "text":
+            return Point(*kept[-1])
+        case "polygon" | "freehand":
+            return Polygon(kept)
+        case "bidirectional":
+            return Segments(_axes(frame, kept) if len(kept) == 2 else kept)
+        case "cobb" | "cardiothoracic":
+            return Segments(kept)
+        case _:
+            return Polyline(kept)
+
+
+def _aspect(frame: Frame, points: Sequence[XY]) -> float:
+    found = geometry.pixel_shape(frame, points)
+    return found[0] if found is not None else 1.0
+
+
+def _axes(frame: Frame, points: Sequence[XY]) -> tuple[XY, ...]:
+    """Return the long axis with a short one half as long, across its middle."""
+    (ax, ay), (bx, by) = points
+    tall = _aspect(frame, points)
+    # Across in mm: (dx, dy * tall) turned by a quarter, back in pixels.
+    x, y = -(by - ay) * tall * _SHORT / 2, (bx - ax) / tall * _SHORT / 2
+    middle = (ax + bx) / 2, (ay + by) / 2
+    return (ax, ay), (bx, by), (middle[0] + x, middle[1] + y), (middle[0] - x, middle[1] - y)
+
+
+def _moved_axes(frame: Frame, points: Sequence[XY], place: int, to: XY) -> tuple[XY, ...]:
+    """Return the axes of a bidirectional measurement after one end was moved, still perpendicular.
+
+    With an end of the long axis the short one goes along, as far along and as long as before; an
+    end of the short axis takes it along the long one, while its other end keeps its distance.
+    """
+    tall = _aspect(frame, points)
+    flat = [np.array((x, y * tall)) for x, y in points]
+    moved = np.array((to[0], to[1] * tall))
+
+    def along(
+        start: NDArray[np.float64], end: NDArray[np.float64], at: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Return how far along a line (0 to 1) a point is, and how far from it (signed)."""
+        way = end - start
+        size = float(np.hypot(*way)) or 1.0
+        off = at - start
+        return float(off @ way) / size**2, float(way[0] * off[1] - way[1] * off[0]) / size
+
+    share, first = along(flat[0], flat[1], flat[2])
+    second = along(flat[0], flat[1], flat[3])[1]
+    if place < 2:
+        flat[place] = moved
+    else:
+        share, new = along(flat[0], flat[1], moved)
+        first, second = (new, second) if place == 2 else (first, new)
+    way = flat[1] - flat[0]
+    across = np.array((-way[1], way[0])) / (float(np.hypot(*way)) or 1.0)
+    foot = flat[0] + min(max(share, 0.0), 1.0) * way
+    ends = flat[0], flat[1], foot + across * first, foot + across * second
+    return tuple((float(x), float(y) / tall) for x, y in ends)
+
+
+def remeasured(finding: Finding, frame: Frame) -> Finding:
+    """Return a drawing measured anew with the scale of `frame`.
+
+    What rests on pixel values is kept: `frame` need not be the drawing's own image, if it has its
+    size and scale. The user's name for the drawing stays.
+    """
+    tool, shape = finding.provenance.tool, finding.geometry
+    measured = _measured(tool, frame, shape)
+    kept = tuple(one for one in finding.measurements if one.name in _KEPT)
+    values = (*measured.measurements, *kept)
+    own = _RENAMED.get(tool, ())
+    label = measured.label if finding.label in own and measured.label else finding.label
+    value, units = measured.value, measured.units
+    if tool == PROBE:
+        value, units, text = finding.value, finding.units, finding.description
+    else:
+        text = _description(tool, frame, shape, measured, values)
+    return replace(
+        finding,
+        label=label,
+        value=value,
+        units=units,
+        description=text,
+        measurements=values if tool != PROBE else finding.measurements,
+    )
+
+
+_KEPT = (*region_statistics.STATISTICS, *_EXTRA, KNOWN_LENGTH, SERIES_LENGTH)
+
+
+def _measured(tool: str, frame: Frame, shape: Geometry) -> Measured:
+    match shape:
+        case Box() | Ellipse() | Polygon():
+            found = mark_measures.region(frame, shape)
+            return replace(found, value=None, units="") if tool == BOX else found
+        case Segments(points):
+            return _SEGMENTS[tool](frame, points)
+        case Polyline(points) if tool == POLYLINE:
+            return mark_measures.polyline(frame, points)
+        case Polyline(points) if tool in (RULER, ANGLE) and len(points) == POINTS[tool]:
+            measure = _length if tool == RULER else _angle
+            label, value, units, note = measure(frame, points)
+            base, _, source = units.partition(" (")
+            values = ()
+            if value is not None:
+                values = (Measurement(label, value, base, source.removesuffix(")")),)
+            return Measured(value, units, note, values, label)
+        case _:
+            return Measured()
+
+
+_SEGMENTS = {
+    COBB: mark_measures.cobb,
+    BIDIRECTIONAL: mark_measures.bidirectional,
+    CTR: mark_measures.cardiothoracic,
+}
+
+
+def _description(
+    tool: str,
+    frame: Frame,
+    shape: Geometry,
+    measured: Measured,
+    values: Sequence[Measurement],
+) -> str:
+    """Return the sentence on a drawing: first what stands beside it, after ";" the rest."""
+    named = {one.name: one for one in values}
+    note = measured.note
+    if KNOWN_LENGTH in named or SERIES_LENGTH in named:
+        whose = "this image" if KNOWN_LENGTH in named else "the series"
+        note = f"known length, by which {whose} is calibrated by hand"
+    if isinstance(shape, Point) and tool in _MARKS:
+        return f"x {shape.x:.1f}, y {shape.y:.1f} px"
+    if tool in REGIONS:
+        if isinstance(shape, Box):
+            size, _, rest = _size(frame, shape).partition("; ")
+        else:
+            size = _text_of(named.get("Area")) or ("no area" if note else "")
+            rest = "pixels whose centre lies inside"
+        perimeter = _text_of(named.get("Perimeter"))
+        perimeter = f"perimeter {perimeter}" if perimeter else ""
+        head, spread = _statistics_text(named)
+        head = " · ".join(part for part in (size, head) if part)
+        return "; ".join(part for part in (head, spread, rest, perimeter, note) if part)
+    if tool == BIDIRECTIONAL and "Long axis" in named:
+        long, short = named["Long axis"], named["Short axis"]
+        units = mark_measures.with_source(long)
+        text = f"{figure(long.value)} × {figure(short.value)} {units}"
+        return f"{text}; {note}" if note else text
+    if tool == CTR and "Heart width" in named:
+        heart, thorax = named["Heart width"], named["Thorax width"]
+        units = mark_measures.with_source(heart)
+        text = f"{measured.value:.2f} · heart {figure(heart.value)}, thorax {figure(thorax.value)}"
+        return f"{text} {units}; {note}" if note else f"{text} {units}"
+    return note[:1].upper() + note[1:]
+
+
+def _text_of(one: Measurement | None) -> str:
+    return f"{figure(one.value)} {mark_measures.with_source(one)}" if one is not None else ""
+
+
+def _statistics_text(named: dict[str, Measurement]) -> tuple[str, str]:
+    """Return "mean .., SD .." and the range as texts; both "" without statistics."""
+    if "Mean" not in named:
+        return "", ""
+    low, high = named["Minimum"].value, named["Maximum"].value
+    form = ".1f" if max(abs(low), abs(high)) >= _TENTHS else ".3g"
+    units = f" {named['Mean'].units}" if named["Mean"].units else ""
+    left_out = ", without padding or shutter" if "Pixels left out" in named else ""
+    mean, deviation = named["Mean"].value, named["Standard deviation"].value
+    return (
+        f"mean {mean:{form}}, SD {deviation:{form}}{units}",
+        f"{low:{form}} to {high:{form}}{units}{left_out}",
+    )
+
+
+def _probed(finding: Finding, frame: Frame) -> Finding:
+    """Return a probe with the value of the pixel that it is on; other drawings as they are."""
+    shape = finding.geometry
+    if finding.provenance.tool != PROBE or not isinstance(shape, Point):
+        return finding
+    grey = pipeline.grey_at(frame, min(shape.x, frame.columns - 1), min(shape.y, frame.rows - 1))
+    place = f"x {math.floor(shape.x + 0.5)}, y {math.floor(shape.y + 0.5)} px"
+    if grey is None:
+        return replace(finding, value=None, units="", description=place, measurements=())
+    value, units = grey.value, grey.units or region_statistics.value_units(frame)
+    if grey.real is not None and grey.real_units:
+        value, units = grey.real, region_statistics.shown_units(grey.real_units)
+    text = grey.text if grey.value is None or grey.units or grey.real_units else ""
+    text = text or f"{grey.text} ({units})"
+    values = () if value is None else (Measurement("Value", value, units),)
+    return replace(
+        finding,
+        value=value,
+        units=units if value is not None else "",
+        description=f"{text}; {place}",
+        measurements=values,
+    )
+
+
+def pixels_around(finding: Finding) -> float:
+    """Return how many pixels the box around a region covers: how long its statistics take."""
+    points = np.array(points_of(finding)).reshape(-1, 2)
+    return float(np.prod(np.ptp(points, axis=0) + 1)) if is_region(finding) and len(points) else 0.0
 
 
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
-    """Return `finding`, with pixel statistics in its description if it is a box on a grey image.
+    """Return `finding`, with the statistics of its pixels if it is a region on a grey image.
 
-    These are the mean, standard deviation and range of modality values (e.g. HU), whatever window
-    is shown. Padding and pixels hidden by a shutter are left out, and the description says so.
+    These are the mean, standard deviation (n - 1) and range of the image's own values (e.g. HU),
+    whatever window is shown, of the pixels whose centre lies inside; see `region_statistics`.
+    Padding and pixels hidden by a shutter are left out, and the description says so.
     """
-    box = finding.geometry
-    if finding.provenance.tool != BOX or not isinstance(box, Box) or frame.is_color:
+    region = region_statistics.region_of(finding)
+    if region is None or not is_region(finding):
         return finding
-    x0, y0, x1, y1 = (round(edge + 0.5) for edge in (box.x0, box.y0, box.x1, box.y1))
-    values = pipeline.values_in(frame, range(y0, y1), range(x0, x1))
-    if not values.size:
-        return finding
-    low, high = float(values.min()), float(values.max())
-    form = ".1f" if max(abs(low), abs(high)) >= _TENTHS else ".3g"
-    units = f" {frame.rescale.units}" if frame.rescale.units else ""
-    mean, deviation = float(values.mean()), float(values.std())
-    size, _, rest = finding.description.partition("; ")
-    left_out = "" if values.size == (x1 - x0) * (y1 - y0) else ", without padding or shutter"
-    return replace(
-        finding,
-        description=f"{size} · mean {mean:{form}}, SD {deviation:{form}}{units}; "
-        f"{low:{form}} to {high:{form}}{units}{left_out}; {rest}",
-    )
+    read = region_statistics.region_values(frame, region)
+    kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
+    found = region_statistics.statistics(*read) if read is not None else None
+    if found is not None:
+        kept = (*kept, *found.measurements())
+        if found.left_out:
+            kept = (*kept, Measurement("Pixels left out", float(found.left_out), "px"))
+    return remeasured(replace(finding, measurements=kept), frame)
+
+
+_STATISTICS = (*region_statistics.STATISTICS, *_EXTRA)
 
 
 def _size(frame: Frame, box: Box) -> str:
@@ -202,7 +464,7 @@ def _size(frame: Frame, box: Box) -> str:
     if found is None:
         return f"{pixels}; {place}"
     width, height = columns * found[0], rows * found[1]
-    units, factor = ("µm", 1000) if min(width, height) < _MICRO else ("mm", 1)
+    units, factor = ("µm", 1000) if min(width, height) < MICRO else ("mm", 1)
     width, height = width * factor, height * factor
     size = f"{width:.1f} × {height:.1f} {units} ({found[2].value})"
     return f"{size}; area {width * height:.1f} {units}²; {pixels} {place}"
@@ -212,23 +474,33 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     """Return a finding with point `place` (from 0) of `points_of` moved to `to`, in image pixels.
 
     The opposite corner of a box stays; on a line with many points, nearby points are moved too. A
-    tool's finding keeps its id, label and maker and is marked as corrected. A length is measured
-    anew; the old score is dropped, and other old figures are marked as outdated.
+    tool's finding keeps its id, label and maker, becomes edited, and has the tool's as its
+    `original`. A length is measured anew; the old score is dropped, and other old figures are
+    marked as outdated.
     """
     points = list(points_of(finding))
-    if isinstance(finding.geometry, Box):
+    if finding.provenance.tool == BIDIRECTIONAL and by_hand(finding):
+        points = list(_moved_axes(frame, points, place, _inside(frame, to)))
+    elif isinstance(finding.geometry, Box | Ellipse):
         points = [points[(place + 2) % 4], to]
     elif len(points) > MOST_POINTS:
         points = _pulled(points, place, to, closed=isinstance(finding.geometry, Polygon))
     else:
         points[place] = to
     if by_hand(finding):
-        return draw(finding.provenance.tool, frame, points, finding.id)
+        shape = _shape(finding.provenance.tool, frame, points)
+        kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
+        moved = replace(finding, image=frame.ref, geometry=shape, measurements=kept)
+        return _probed(remeasured(moved, frame), frame)
     value, units = None, ""
     kept = tuple(_inside(frame, point) for point in points)
     match finding.geometry:
         case Box():
             shape = _box(frame, *points)
+        case Ellipse():
+            shape = _shape(ELLIPSE, frame, points)
+        case Segments():
+            shape = Segments(kept)
         case Point():
             shape = Point(*kept[0])
         case Polygon():
@@ -290,7 +562,8 @@ def _corrected(
         units=units,
         score=None,
         approximate=False,
-        corrected=True,
+        state=State.EDITED,
+        original=finding.original or finding,
     )
 
 
@@ -358,7 +631,7 @@ def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str,
     across, _, down = found.text.removesuffix(source).strip().partition(", ")
     if down:  # axes of different units, as time and speed: no length, but two differences
         return "Difference", found.value, f"{found.units}, {across} {source}", note
-    if found.units == "mm" and found.value < _MICRO:
+    if found.units == "mm" and found.value < MICRO:
         return "Length", found.value * 1000, f"µm {source}", note
     label = "Length" if found.units == "mm" else "Difference"
     return label, found.value, f"{found.units} {source}", note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -12,10 +12,10 @@ from types import MappingProxyType
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
-from app.imaging.types import Content, ImageRef, Instance, ScanResult, Series, Study
+from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
-from app.workspace import drawing
+from app.workspace import calibration, drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layers import Layers, LayerStore
@@ -293,6 +293,60 @@ class Workspace:
                 return
         if (instance := self.instance_of(ref.sop_instance_uid)) is not None:
             self.viewport.show(instance, ref.frame)
+
+    def calibration_of(self, instance: Instance, frame: Frame) -> Finding | None:
+        """Return the line of known length by which a frame is calibrated by hand, or None."""
+        lines = [
+            item.finding
+            for item in self.annotations.all()
+            if calibration.known_length(item.finding) is not None
+        ]
+        if not lines:
+            return None
+        same = self.studies.series_of
+        series = same(instance)
+
+        def in_series(uid: str) -> bool:
+            other = self.studies.with_uid(uid)
+            return (
+                series is not None and other is not None and self.studies.series_of(other) is series
+            )
+
+        return calibration.calibrating(lines, frame, in_series)
+
+    def scaled(self, instance: Instance, frame: Frame) -> Frame:
+        """Return a frame with the scale that its marks are measured with, by hand or its own."""
+        return calibration.calibrated(frame, self.calibration_of(instance, frame))
+
+    def calibrate(
+        self, line: Finding, frame: Frame, mm: float | None, series: bool = False
+    ) -> None:
+        """Calibrate an image, or its series, by the known length of a line on it; can be undone.
+
+        Args:
+            line: The line; see `calibration.can_calibrate`.
+            frame: Its image, with the file's own scale.
+            mm: Its true length; None ends its calibration.
+            series: Whether the other images of the series with as many pixels have this scale too.
+        """
+        known = calibration.with_known_length(line, mm, series=series)
+        instance = self.instance_of(line.image.sop_instance_uid)
+        own = self.studies.series_of(instance) if instance is not None else None
+        scaled = calibration.calibrated(frame, known if mm is not None else None)
+        changed = [drawing.remeasured(known, scaled)]
+        for item in self.annotations.all():
+            one = item.finding
+            image = self.studies.with_uid(one.image.sop_instance_uid)
+            beside = series and image is not None and self.studies.series_of(image) is own
+            if image is not None and (image.rows, image.columns) != (frame.rows, frame.columns):
+                beside = False
+            drawn_there = drawing.by_hand(one) and (beside or one.image == line.image)
+            if one.id == line.id or not drawn_there:
+                continue
+            one = calibration.with_known_length(one, None)
+            changed.append(drawing.remeasured(one, replace(scaled, ref=one.image)))
+        label = "Calibrate by a length" if mm is not None else "End the calibration"
+        self.annotations.change(changed, label)
 
     def rejection_of(self, instance: Instance) -> str:
         """Return why a key object selection withdraws an image (IHE IOCM); "" if none does."""

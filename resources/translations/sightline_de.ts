@@ -1066,6 +1066,11 @@
             <translation>Ordnen Sie die Viewports an und wählen Sie dann „Dieses Layout für solche Studien behalten“.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Arrow</source>
+            <translation>Pfeil</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Arrows</source>
             <translation>Pfeiltasten</translation>
@@ -1361,6 +1366,11 @@
             <translation>Besseres Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Bidirectional</source>
+            <translation>Zwei Durchmesser</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
@@ -1426,6 +1436,21 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate</source>
+            <translation>Kalibrieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate by this length</source>
+            <translation>Nach dieser Länge kalibrieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Calibrate by this length…</source>
+            <translation>Nach dieser Länge kalibrieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Calibrate the screen</source>
             <translation>Bildschirm kalibrieren</translation>
@@ -1439,6 +1464,11 @@
             <location filename="../../app/imaging/types.py" />
             <source>calibrated</source>
             <translation>kalibriert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/types.py" />
+            <source>calibrated by hand</source>
+            <translation>von Hand kalibriert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1457,6 +1487,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/preset_dialog.py" />
@@ -1472,6 +1503,7 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
+            <location filename="../../app/workspace/drawing.py" />
             <source>Cardiothoracic ratio</source>
             <translation>Herz-Thorax-Quotient</translation>
         </message>
@@ -1708,6 +1740,41 @@
             <translation>Liste leeren</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a pixel for its value</source>
+            <translation>Auf ein Pixel klicken: sein Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a place, then type the text</source>
+            <translation>Auf eine Stelle klicken, dann den Text eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a point on the structure</source>
+            <translation>Auf einen Punkt der Struktur klicken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a point that does not belong to the structure</source>
+            <translation>Auf einen Punkt klicken, der nicht zur Struktur gehört</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click an end, the vertex and the other end</source>
+            <translation>Ein Ende, den Scheitel und das andere Ende anklicken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click each corner; double click, Enter or the first corner closes the outline</source>
+            <translation>Jede Ecke anklicken; Doppelklick, Eingabetaste oder die erste Ecke schließt den Umriss</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click each point; double click or Enter ends the line</source>
+            <translation>Jeden Punkt anklicken; Doppelklick oder Eingabetaste beendet die Linie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -1784,6 +1851,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>Close what uses it, or ask this computer's administrator.</source>
             <translation>Schließen Sie, was es verwendet, oder fragen Sie den Administrator dieses Computers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Cobb angle</source>
+            <translation>Cobb-Winkel</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -2040,6 +2112,11 @@
             <translation>Kosten</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Counting…</source>
+            <translation>Wird gezählt…</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>counts and instances disagree</source>
             <translation>Zählung und Instanzen widersprechen sich</translation>
@@ -2291,9 +2368,19 @@
             <translation>Befundentwurf</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag a line along each of two end plates</source>
+            <translation>Je eine Linie an zwei Deckplatten entlang ziehen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Drag a point, label, outline</source>
             <translation>Punkt, Text, Umriss ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag a rectangle whose values become the window</source>
+            <translation>Ein Rechteck aufziehen, dessen Werte das Fenster werden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2306,9 +2393,34 @@
             <translation>Ziehen Sie eine Serie aus der Liste der Studien hierher</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag around the region</source>
+            <translation>Um den Bereich herum ziehen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Drag at the right edge</source>
             <translation>Am rechten Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from corner to corner of the box</source>
+            <translation>Von Ecke zu Ecke des Rechtecks ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from corner to corner of the ellipse</source>
+            <translation>Von Ecke zu Ecke der Ellipse ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from one end to the other</source>
+            <translation>Von einem Ende zum anderen ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag from what the arrow points at, then type its text</source>
+            <translation>Vom Ziel des Pfeils aus ziehen, dann seinen Text eingeben</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
@@ -2316,14 +2428,49 @@
             <translation>Auf einen anderen Viewport ziehen, um die Plätze zu tauschen</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag the heart's greatest width, then the thorax's</source>
+            <translation>Die größte Breite des Herzens ziehen, dann die des Thorax</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag the long axis, then move the ends of the short one</source>
+            <translation>Die lange Achse ziehen, dann die Enden der kurzen verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Drag to paint, with Shift to erase; [ and ] change the size</source>
+            <translation>Ziehen malt, mit Umschalt radiert es; [ und ] ändern die Größe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Drag to scroll through the series</source>
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw a freehand region</source>
+            <translation>Freihandbereich zeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw a polygon</source>
+            <translation>Polygon zeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>Draw a synthetic radiograph</source>
             <translation>Synthetische Röntgenaufnahme erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw an arrow</source>
+            <translation>Pfeil zeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Draw an ellipse</source>
+            <translation>Ellipse zeichnen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -2386,14 +2533,29 @@
             <translation>Vorgaben bearbeiten…</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Edit the text of the mark</source>
+            <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Effusion</source>
             <translation>Erguss</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Ellipse</source>
+            <translation>Ellipse</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Emphysema</source>
             <translation>Emphysem</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>End the calibration</source>
+            <translation>Kalibrierung beenden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -2426,6 +2588,11 @@
             <translation>Eingabetaste sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Enter takes the text, Esc does not</source>
+            <translation>Die Eingabetaste übernimmt den Text, Esc nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the address of your resource in Azure.</source>
             <translation>Geben Sie die Adresse Ihrer Ressource in Azure ein.</translation>
@@ -2439,6 +2606,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the name of the model, or list what the endpoint has.</source>
             <translation>Geben Sie den Namen des Modells ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Esc cancels, Backspace takes the last point back</source>
+            <translation>Esc bricht ab, die Rücktaste nimmt den letzten Punkt zurück</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2776,6 +2948,11 @@
             <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>For all images of the series with as many pixels</source>
+            <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>For every {modality} image. The keys 1 to 9 choose them in this order; the windows in the image's file follow.</source>
             <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
@@ -2825,6 +3002,11 @@
             <location filename="../../app/agent/sessions/thread.py" />
             <source>Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.</source>
             <translation>Schaffen Sie Platz auf dem Datenträger oder setzen Sie SIGHTLINE_HOME auf einen Ordner, in den Sie schreiben dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Freehand region</source>
+            <translation>Freihandbereich</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -3003,6 +3185,16 @@
             <translation>Histogramm</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Histogram of the region</source>
+            <translation>Histogramm des Bereichs</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Histogram of the region…</source>
+            <translation>Histogramm des Bereichs…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
             <translation>Histogramm…</translation>
@@ -3051,6 +3243,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>How long an idle model stays loaded before its memory is freed.</source>
             <translation>Wie lange ein unbenutztes Modell geladen bleibt, bevor sein Speicher freigegeben wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>How long is the line in truth? All marks of the image are measured with it, in place of the scale of the file, and say so: calibrated by hand.</source>
+            <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -4522,6 +4719,11 @@
             <translation>Länge</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Length in mm</source>
+            <translation>Länge in mm</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Length of the bar in mm</source>
             <translation>Länge des Balkens in mm</translation>
@@ -4863,6 +5065,11 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Mean</source>
+            <translation>Mittelwert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Mean value</source>
             <translation>Mittelwert</translation>
@@ -4874,6 +5081,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Measure a Cobb angle</source>
+            <translation>Cobb-Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Measure a length</source>
             <translation>Länge messen</translation>
         </message>
@@ -4881,6 +5093,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>measure a length, an angle</source>
             <translation>Länge, Winkel messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure a polyline</source>
+            <translation>Linienzug messen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4896,6 +5113,16 @@
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <source>Measure heart size</source>
             <translation>Herzgröße messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure the cardiothoracic ratio</source>
+            <translation>Herz-Thorax-Quotient messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Measure two diameters</source>
+            <translation>Zwei Durchmesser messen</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -5267,6 +5494,11 @@
             <translation>Keine Patientendaten in der Datei</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>No pixel of the region has a value</source>
+            <translation>Kein Pixel des Bereichs hat einen Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
@@ -5525,6 +5757,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Noting it</source>
             <translation>Wird vermerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Now: {length}</source>
+            <translation>Jetzt: {length}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -6090,9 +6327,19 @@
             <translation>Pixelabstand unbekannt: Längen in px</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Pixels</source>
+            <translation>Pixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Pixels (log scale)</source>
             <translation>Pixel (logarithmisch)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Pixels whose centre lies inside; on the outline itself, those at its left and top. SD is that of a sample (n - 1).</source>
+            <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -6195,6 +6442,16 @@
             <translation>Punkt außerhalb</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Polygon</source>
+            <translation>Polygon</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Polyline</source>
+            <translation>Linienzug</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>position along the normal</source>
             <translation>Position entlang der Normalen</translation>
@@ -6251,8 +6508,8 @@
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
-            <source>press the button that has the focus</source>
-            <translation>die Schaltfläche mit dem Fokus drücken</translation>
+            <source>press the button that has the focus, or end a line</source>
+            <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6298,6 +6555,16 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Privacy</source>
             <translation>Datenschutz</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Probe</source>
+            <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Probe a value</source>
+            <translation>Wert abfragen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -7770,6 +8037,11 @@
             <translation>Taste übernehmen</translation>
         </message>
         <message>
+            <location filename="../../app/views/shortcuts.py" />
+            <source>take the last point of a drawing back</source>
+            <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
@@ -7820,9 +8092,20 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Text</source>
+            <translation>Text</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Text of the mark</source>
+            <translation>Text der Markierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/hosting/host.py" />
@@ -9811,6 +10094,11 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Write a text</source>
+            <translation>Text schreiben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -10193,6 +10481,11 @@
             <translation>{count} von {total} Zeilen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{count} left out: padding, or behind the shutter</source>
+            <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>{count} more: hover to read them</source>
             <translation>{count} weitere: zum Lesen mit der Maus darauf zeigen</translation>
@@ -10201,6 +10494,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>{count} of {total} attributes</source>
             <translation>{count} von {total} Attributen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{count} pixels</source>
+            <translation>{count} Pixel</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -10256,6 +10554,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>{listed} and {count} more</source>
             <translation>{listed} und {count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>{low} to {high} {units}</source>
+            <translation>{low} bis {high} {units}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />

@@ -203,7 +203,7 @@ def test_figures_of_an_outline_that_was_changed_are_outdated(chat: Chat, wait_un
     chips = run_with(chat, wait_until, [lung, heart], "The heart measures 12 cm.")
     view, card = chat.run.answers[-1], chat.run.cards["c1"]
     assert (view.outdated.text(), card.outdated.text()) == ("", "")
-    changed = replace(heart, value=140.0, units="mm (patient)", corrected=True)
+    changed = replace(heart, value=140.0, units="mm (patient)", original=heart)
     chat.workspace.annotations.put(changed, "Change heart")
     told = (
         "Outdated: an outline was changed by hand (Heart). Figures from it no longer hold; the "

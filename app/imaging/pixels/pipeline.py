@@ -238,14 +238,46 @@ def values_in(
     column is read.
     """
     across, down = slice(columns.start, columns.stop, step), slice(rows.start, rows.stop, step)
+    inside = None if mask is None else mask[down, across]
+    return modality_values(frame, stored_in(frame, rows, columns, inside, step))
+
+
+def stored_in(
+    frame: Frame,
+    rows: range,
+    columns: range,
+    inside: NDArray[np.bool_] | None = None,
+    step: int = 1,
+) -> Array:
+    """Return the stored values that `values_in` reads, as a flat array in the image's order.
+
+    `inside` has one element for each row and column that is read, True for those to keep.
+    """
+    across, down = slice(columns.start, columns.stop, step), slice(rows.start, rows.stop, step)
     stored = frame.stored[down, across]
     keep = has_value(frame, stored)
     if frame.shutter is not None:
         aspect = frame.spacing.aspect
         keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[::step, across]
-    if mask is not None:
-        keep &= mask[down, across]
-    return modality_values(frame, stored[keep])
+    if inside is not None:
+        keep &= inside
+    return stored[keep]
+
+
+def real_values(
+    maps: tuple[RealWorldMap, ...], stored: Array
+) -> tuple[NDArray[np.float64], RealWorldMap] | None:
+    """Return the real-world values of stored values by the first map that covers all of them."""
+    if not stored.size:
+        return None
+    low, high = float(stored.min()), float(stored.max())
+    for found in maps:
+        if not found.first <= low <= high <= found.last:
+            continue
+        if found.lut is not None:
+            return found.lut[(stored - found.first).astype(np.int64)], found
+        return stored.astype(np.float64) * found.slope + found.intercept, found
+    return None
 
 
 def _with_units(value: float, units: str, label: str = "") -> str:

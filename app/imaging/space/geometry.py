@@ -74,16 +74,8 @@ def pixel_mm(frame: Frame, box: Box) -> tuple[float, float, SpacingSource] | Non
 
     In an image with regions the whole box must lie in one of them, whose axes are in mm.
     """
-    if frame.regions:
-        xs, ys = (box.x0 + 0.5, box.x1 - 0.5), (box.y0 + 0.5, box.y1 - 0.5)
-        region = common_region(frame.regions, [(x, y) for x in xs for y in ys])
-        if region is None or not _is_in_mm(region):
-            return None
-        return abs(region.dx), abs(region.dy), SpacingSource.REGION
-    spacing = frame.spacing
-    if spacing.row_mm is None or spacing.column_mm is None:
-        return None
-    return spacing.column_mm, spacing.row_mm, spacing.source
+    xs, ys = (box.x0 + 0.5, box.x1 - 0.5), (box.y0 + 0.5, box.y1 - 0.5)
+    return scale_at(frame, [(x, y) for x in xs for y in ys])
 
 
 def _length_in_region(region: Region, dx: float, dy: float) -> Length:
@@ -127,14 +119,10 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
     Returns None if `vertex` coincides with another point, or the axes of that region are not in mm.
     """
-    tall, source = frame.spacing.aspect, frame.spacing.source
-    if frame.regions:
-        region = common_region(frame.regions, (first, vertex, second))
-        source = SpacingSource.NONE
-        if region is not None and (region.x_units or region.y_units):
-            if not _is_in_mm(region):
-                return None
-            tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    found = pixel_shape(frame, (first, vertex, second))
+    if found is None:
+        return None
+    tall, source = found
     # Only the ratio of the pixel's sides matters to an angle.
     ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
     bx, by = second[0] - vertex[0], (second[1] - vertex[1]) * tall
@@ -142,6 +130,58 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
         return None
     value = abs(math.degrees(math.atan2(ax * by - ay * bx, ax * bx + ay * by)))
     return Length(value, "°", source, f"{value:.1f}°")
+
+
+def angle_between(frame: Frame, first: tuple[XY, XY], second: tuple[XY, XY]) -> Length | None:
+    """Return the smaller angle between two lines, 0 to 90 degrees, by the rules of `angle`.
+
+    This is Cobb's angle between two end plates. Returns None if a line has no length, or the axes
+    of the region are not in mm.
+    """
+    found = pixel_shape(frame, (*first, *second))
+    if found is None:
+        return None
+    tall, source = found
+    (ax, ay), (bx, by) = (
+        (end[0] - start[0], (end[1] - start[1]) * tall) for start, end in (first, second)
+    )
+    if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
+        return None
+    value = math.degrees(math.atan2(abs(ax * by - ay * bx), abs(ax * bx + ay * by)))
+    return Length(value, "°", source, f"{value:.1f}°")
+
+
+def pixel_shape(frame: Frame, points: Sequence[XY]) -> tuple[float, SpacingSource] | None:
+    """Return a pixel's height divided by its width at some points, and the scale's source.
+
+    The source is NONE if there is no scale. Returns None if the axes there are not lengths: in an
+    ultrasound region of a trace, whose x is a time.
+    """
+    tall, source = frame.spacing.aspect, frame.spacing.source
+    if frame.regions:
+        region = common_region(frame.regions, points)
+        source = SpacingSource.NONE
+        if region is not None and (region.x_units or region.y_units):
+            if not _is_in_mm(region):
+                return None
+            tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    return tall, source
+
+
+def scale_at(frame: Frame, points: Sequence[XY]) -> tuple[float, float, SpacingSource] | None:
+    """Return the (width, height) in mm of a pixel where all `points` lie, and the source, or None.
+
+    In an image with regions one of them must apply to all points, with axes in mm.
+    """
+    if frame.regions:
+        region = common_region(frame.regions, points)
+        if region is None or not _is_in_mm(region):
+            return None
+        return abs(region.dx), abs(region.dy), SpacingSource.REGION
+    spacing = frame.spacing
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return None
+    return spacing.column_mm, spacing.row_mm, spacing.source
 
 
 def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:

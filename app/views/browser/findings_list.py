@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.findings import Box, Finding, Point, Provenance
+from app.imaging.findings import Finding, Point, Provenance
 from app.imaging.layers import LayerItem
 from app.imaging.types import ImageRef
 from app.views import icons, wording
@@ -395,8 +395,8 @@ class FindingRow:
     def value(self) -> str:
         """The finding's measurement, the size of a box, or a score; "" if it has none."""
         measured = wording.value_text(self.finding)
-        if drawing.by_hand(self.finding) and isinstance(self.finding.geometry, Box):
-            measured = self.finding.description.partition(wording.DOT)[0]
+        if head := drawing.headline(self.finding):
+            measured = head.partition(wording.DOT)[0]
         if measured:
             return measured
         score = self.finding.score

@@ -11,14 +11,15 @@ from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
 from app.errors import SightlineError
 from app.imaging.findings import Finding, Geometry, Heatmap, Mask
-from app.imaging.types import ImageRef
+from app.imaging.space.planes import FramePlane
+from app.imaging.types import Frame, ImageRef
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend, label_chips
-from app.views.canvas.finding_items import ITEMS, AnnotationItem, FindingStyle
+from app.views.canvas.finding_items import AnnotationItem, FindingStyle, item_kind
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
 from app.views.theme import DARK
-from app.workspace import drawing
+from app.workspace import drawing, plane_marks
 from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
@@ -41,6 +42,10 @@ class AnnotationLayer(QObject):
         self._annotations = annotations
         self._background = background
         self._ref: ImageRef | None = None
+        self._plane: FramePlane | None = None  # of the shown image
+        self._step = 0.0  # mm from its slice to the next
+        self._projected: dict[str, tuple[Finding, Finding]] = {}
+        self._counting: Geometry | None = None
         self._items: dict[str, AnnotationItem] = {}
         self._shapes: dict[str, tuple[Geometry, finding_shapes.Shape]] = {}
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
@@ -98,20 +103,23 @@ class AnnotationLayer(QObject):
             self._draft = finding
             self.sync()
 
-    def set_image(self, ref: ImageRef | None) -> None:
-        """Show the findings on the frame `ref`; None shows no findings."""
+    def set_image(
+        self, ref: ImageRef | None, plane: FramePlane | None = None, step: float = 0.0
+    ) -> None:
+        """Show the findings on the frame `ref`, and those in its plane; None shows no findings.
+
+        `step` is the distance in mm from one slice to the next.
+        """
         if ref != self._ref:
             self._ref = ref
+            self._plane, self._step = plane, step
+            self._projected.clear()
             self._hovered = ""
             self.sync()
 
     def sync(self) -> None:
         """Make the graphics items match the workspace's findings."""
-        wanted = {
-            annotation.finding.id: annotation
-            for annotation in (self._annotations.on_image(self._ref) if self._ref else ())
-            if annotation.visible
-        }
+        wanted = {one.finding.id: one for one in self._shown() if one.visible}
         draft = self._draft
         if draft is not None and draft.image == self._ref:
             known = wanted.get(draft.id)
@@ -132,9 +140,29 @@ class AnnotationLayer(QObject):
                     self._shape(item)
         self._restyle()
 
+    def _shown(self) -> list[Annotation]:
+        """Return the annotations on the shown image, and those of sections in its plane."""
+        ref, plane = self._ref, self._plane
+        if ref is None:
+            return []
+        shown: list[Annotation] = []
+        for one in self._annotations.all():
+            if one.finding.image == ref:
+                shown.append(one)
+            elif plane is not None and one.finding.plane is not None:
+                found = self._projected.get(one.finding.id)
+                # The same object as long as nothing changes, so that its shape is built once.
+                if found is None or found[0] is not one.finding:
+                    there = plane_marks.on_plane(one.finding, ref, plane, self._step)
+                    if there is None:
+                        continue
+                    found = self._projected[one.finding.id] = (one.finding, there)
+                shown.append(replace(one, finding=found[1]))
+        return shown
+
     def _add(self, annotation: Annotation) -> None:
         finding = annotation.finding
-        item = ITEMS[type(finding.geometry)](finding, self._style_of(annotation))
+        item = item_kind(finding)(finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
         self._shape(item)
@@ -163,6 +191,24 @@ class AnnotationLayer(QObject):
             partial(finding_shapes.build, finding.geometry),
             partial(self._take_shape, finding),
             partial(self._give_up, finding),
+        )
+
+    def count(self, finding: Finding, frame: Frame) -> None:
+        """Add the statistics of a large region once they have been computed on a thread."""
+        if self._counting is finding.geometry:
+            return
+        self._counting = finding.geometry
+
+        def take(counted: Finding) -> None:
+            known = self._annotations.get(finding.id)
+            if known is not None and known.finding.geometry is finding.geometry:
+                values = counted.measurements
+                described = counted.description
+                changed = replace(known.finding, measurements=values, description=described)
+                self._annotations.refresh([changed])
+
+        self._background.submit(
+            partial(drawing.with_statistics, finding, frame), take, lambda _error: None
         )
 
     def _is_gone(self, finding: Finding) -> bool:

@@ -27,7 +27,10 @@ from PySide6.QtGui import (
 )
 
 from app.errors import SightlineError
+from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline, windows
+from app.imaging.space import planes
+from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame, Instance, Window
 from app.views import wording
 from app.views.background import Background
@@ -35,7 +38,7 @@ from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.color_bar import ColorBar, color_scale
 from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
-from app.views.canvas.drawing_tool import DrawingTool
+from app.views.canvas.drawing_tool import AT_ONCE, DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_layer import area_of
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
@@ -60,7 +63,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import drawing
+from app.workspace import calibration, drawing, plane_marks
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -135,8 +138,15 @@ class Canvas(ImageView):
         self.layer_drawing = LayerDrawing(self, self.model.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.drawing_tool = DrawingTool(
-            self, self.findings_layer, workspace.annotations, lambda: self.frame
+            self,
+            self.findings_layer,
+            workspace.annotations,
+            lambda: self.scaled_frame,
+            lambda: self._section_plane(),
         )
+        self._measured: dict[str, Finding] = {}  # marks that fit the scale of the image
+        self._measured_with: object = None
+        workspace.annotations.changed.connect(self._measure_again)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -158,6 +168,7 @@ class Canvas(ImageView):
         self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
         self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
+        self._step: tuple[object, float] | None = None  # between the slices of a source
         self._span = 1.0  # useful range of the image whose window is dragged
         self._wheel = FrameScroll()
         self.color_bar = ColorBar(self)
@@ -183,6 +194,65 @@ class Canvas(ImageView):
     def frame(self) -> Frame | None:
         """The frame on the screen, or None; the viewport may already have the next frame."""
         return self.picture.job.frame if self.picture else None
+
+    @property
+    def scaled_frame(self) -> Frame | None:
+        """The frame on the screen with the scale of its marks: by hand, or else its own."""
+        if self.picture is None:
+            return None
+        return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
+
+    def _section_plane(self) -> FramePlane | None:
+        """Return the plane of the section on the screen; None for what is no section of a volume.
+
+        Marks on acquired images belong to the image alone.
+        """
+        if self.picture is None or _kind(self.picture.job.instance) != REFORMAT:
+            return None
+        return self._plane_of(self.picture.job)
+
+    def _plane_of(self, job: Job) -> FramePlane | None:
+        space = job.instance.get("FrameOfReferenceUID")
+        return planes.frame_plane(job.frame, space) if space else None
+
+    def _show_findings(self, job: Job) -> None:
+        """Show the findings on an image, and those of sections that lie in its plane."""
+        marks = any(one.finding.plane for one in self._workspace.annotations.all())
+        plane = self._plane_of(job) if marks or self._section_plane() else None
+        source = self._source
+        step = 0.0
+        if plane is not None and source is not None:
+            series = self._workspace.studies.series_of(source)
+            whole = source if source.frames > 1 or series is None else series
+            key = (id(whole), plane.normal)
+            if self._step is None or self._step[0] != key:
+                self._step = key, plane_marks.slice_step(whole, plane)
+            step = self._step[1]
+        self.findings_layer.set_image(job.frame.ref, plane, step)
+
+    def _measure_again(self) -> None:
+        """Bring marks on the image up to date whose figures do not fit its scale any more.
+
+        It changes with a line of known length: drawn, moved, removed, undone, or read from a file.
+        """
+        frame = self.scaled_frame
+        if frame is None:
+            return
+        scale = frame.ref, frame.spacing, frame.regions
+        if scale != self._measured_with:
+            self._measured_with = scale
+            self._measured = {}
+            self._update_overlay()
+        known = self._measured
+        on_image = [item.finding for item in self._workspace.annotations.on_image(frame.ref)]
+        new = [one for one in on_image if known.get(one.id) is not one]
+        self._measured = {one.id: one for one in on_image}
+        for one in new:
+            counted = any(value.name == "Mean" for value in one.measurements)
+            if drawing.pixels_around(one) > AT_ONCE and not counted and not frame.is_color:
+                self.findings_layer.count(one, frame)
+        if stale := calibration.stale(new, frame):
+            self._workspace.annotations.refresh(stale)
 
     @property
     def shown_window(self) -> Window | None:
@@ -323,7 +393,8 @@ class Canvas(ImageView):
             self._refit = False
             self._taking = True
             self.drawing_tool.cancel()
-            self.findings_layer.set_image(job.frame.ref)
+            self._show_findings(job)
+            self._measure_again()
             self._taking = False
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
@@ -417,7 +488,7 @@ class Canvas(ImageView):
 
     def _true_zoom(self) -> float | None:
         """Return the zoom at which the image has its true size on its screen; None if unknown."""
-        frame = self.frame
+        frame = self.scaled_frame
         if frame is None or self._ruler is None or self._ruler[1] != screen_key(self.screen()):
             return None
         return true_zoom(frame.spacing, self._ruler[0])
@@ -491,7 +562,7 @@ class Canvas(ImageView):
         corners = corner_text.corners_of(
             Shown(
                 job.instance,
-                job.frame,
+                self.scaled_frame or job.frame,
                 job.frame_index,
                 scroller.position_of(job.instance),
                 scroller.series_of(job.instance),
@@ -701,7 +772,9 @@ class Canvas(ImageView):
         event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        if self.drawing_tool.draws:
+        if self.drawing_tool.double_click(ev.position()):
+            ev.accept()
+        elif self.drawing_tool.draws:
             self.mousePressEvent(ev)  # with a drawing tool two quick clicks set two points
         elif not self.alone:
             ev.accept()
@@ -756,12 +829,21 @@ class Canvas(ImageView):
             if not ev.isAutoRepeat():
                 self.magnifier.hold(self._cursor)
             return
+        if self._drawing_key(ev.key()):
+            ev.accept()
+            return
         action = self._keys.get(Qt.Key(ev.key()))
         if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
             ev.ignore()
             return
         action()
         ev.accept()
+
+    def _drawing_key(self, key: int) -> bool:
+        """Use a key for what is being drawn; return whether it was used."""
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return self.drawing_tool.finish()
+        return key == Qt.Key.Key_Backspace and self.drawing_tool.step_back()
 
     def keyReleaseEvent(self, ev: QKeyEvent) -> None:
         if ev.key() == Qt.Key.Key_Space and not ev.isAutoRepeat():

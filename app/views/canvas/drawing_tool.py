@@ -1,4 +1,4 @@
-"""Drawing with the mouse: lengths, angles, boxes, points, masks, and a region for the window."""
+"""Drawing with the mouse: measurements, regions, marks, masks, and a region for the window."""
 
 from __future__ import annotations
 
@@ -7,21 +7,55 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.imaging.findings import XY, Finding, Mask
+from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
 from app.views.theme import DARK, color
-from app.views.translation import tr
+from app.views.translation import tr, translatable
+from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
 GRAB = 9.0  # px on screen within which a point can be grabbed
 _BRUSH_STEP = 1.25
+_FREEHAND_STEP = 2.0  # px on screen from one point of a freehand region to the next
+_MOST_FREEHAND = 4000
+AT_ONCE = 500_000
+"""Pixels around a region up to which its statistics are computed on the GUI thread."""
+
+_TEXT_WIDTH = 220
+
+HINTS = {
+    drawing.RULER: translatable("Drag from one end to the other"),
+    drawing.POLYLINE: translatable("Click each point; double click or Enter ends the line"),
+    drawing.ANGLE: translatable("Click an end, the vertex and the other end"),
+    drawing.COBB: translatable("Drag a line along each of two end plates"),
+    drawing.BIDIRECTIONAL: translatable("Drag the long axis, then move the ends of the short one"),
+    drawing.CTR: translatable("Drag the heart's greatest width, then the thorax's"),
+    drawing.ELLIPSE: translatable("Drag from corner to corner of the ellipse"),
+    drawing.BOX: translatable("Drag from corner to corner of the box"),
+    drawing.POLYGON: translatable(
+        "Click each corner; double click, Enter or the first corner closes the outline"
+    ),
+    drawing.FREEHAND: translatable("Drag around the region"),
+    drawing.PROBE: translatable("Click a pixel for its value"),
+    drawing.ARROW: translatable("Drag from what the arrow points at, then type its text"),
+    drawing.TEXT: translatable("Click a place, then type the text"),
+    drawing.POINT: translatable("Click a point on the structure"),
+    drawing.OUTSIDE: translatable("Click a point that does not belong to the structure"),
+    drawing.BRUSH: translatable("Drag to paint, with Shift to erase; [ and ] change the size"),
+    drawing.WINDOW_REGION: translatable("Drag a rectangle whose values become the window"),
+}
+"""What to do with each tool, for the status line."""
+
+ENDING = translatable("Esc cancels, Backspace takes the last point back")
+
 _BRUSHES = (0.5, 200.0)  # least and largest radius
 
 
@@ -41,14 +75,41 @@ class _Outline(QWidget):
         painter.end()
 
 
+class TextEdit(QLineEdit):
+    """A field on the image for the text of an arrow or a text mark; Enter takes it, Esc does not.
+
+    Losing the focus takes the text as well.
+    """
+
+    ended = Signal(bool)  # whether the text is to be taken
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(tr("Text of the mark"))
+        self.setPlaceholderText(tr("Text"))
+        self.setToolTip(plain_tip(tr("Enter takes the text, Esc does not")))
+        self.setFixedWidth(_TEXT_WIDTH)
+        self.setMaxLength(200)
+        self.editingFinished.connect(lambda: self.ended.emit(True))
+        self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.ended.emit(False)
+            return
+        super().keyPressEvent(event)
+
+
 class DrawingTool(QObject):
     """Lets the user draw on the canvas with the tool in hand, or move points.
 
     `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or a key of `POINTERS`, which
     draw nothing.
 
-    A length or a box takes one drag, a point one click. An angle takes three clicks, or a drag and
-    a click; its second point is the vertex. Each drawing becomes a finding and can be undone. The
+    A length, a box and their kin take one drag, a point one click. An angle takes three clicks, or
+    a drag and a click; its second point is the vertex. Two lines take two drags or four clicks. A
+    polyline or polygon takes clicks until a double click, `finish` or, for a polygon, a click on
+    its first corner. Each drawing becomes a finding and can be undone. The
     user can always move points of drawings, but those of an AI tool's finding only while it is
     selected. The brush paints on the mask of the selected finding, or of the one under the cursor.
     The region for a window takes one drag, after which the tool is put away.
@@ -66,12 +127,14 @@ class DrawingTool(QObject):
         layer: AnnotationLayer,
         annotations: Annotations,
         frame: Callable[[], Frame | None],
+        plane: Callable[[], FramePlane | None] = lambda: None,
     ) -> None:
         super().__init__(view)
         self._view = view
         self._layer = layer
         self._annotations = annotations
         self._frame = frame
+        self._plane = plane
         self.tool = ""
         self._points: list[XY] = []
         self._last = QPointF()  # where the last point was set, in px of the view
@@ -81,6 +144,9 @@ class DrawingTool(QObject):
         self._moved = False
         self._corner: QPointF | None = None  # where a region for the window begins (px)
         self._band = _Outline(view.viewport())
+        self._text = TextEdit(view.viewport())
+        self._text.ended.connect(self._take_text)
+        self._texted: tuple[Finding, bool] | None = None  # whose text is typed; new
 
     def set_tool(self, tool: str) -> None:
         """Take a tool in hand; "" is the one that changes the window."""
@@ -111,7 +177,9 @@ class DrawingTool(QObject):
 
     def cancel(self) -> bool:
         """Discard an unfinished drawing or moved point; return whether there was one."""
-        was = self.active
+        was = self.active or self._texted is not None
+        self._texted = None
+        self._text.hide()
         self._points.clear()
         self._held = self._stroke = self._corner = None
         self._band.hide()
@@ -131,6 +199,8 @@ class DrawingTool(QObject):
         if frame is None:
             return False
         self._moved = False
+        if self._texted is not None:
+            self._take_text(True)
         if self.tool == drawing.WINDOW_REGION:
             self._corner = None if frame.is_color else position
             return self._corner is not None
@@ -150,7 +220,78 @@ class DrawingTool(QObject):
             if not self.draws:
                 return False
             self._set_point(position)
+        elif self._pairs and len(self._points) % 2 == 0 and _apart(position, self._last):
+            self._set_point(position)
         return True
+
+    def finish(self) -> bool:
+        """End a line or outline with any number of points; return whether there was one.
+
+        One with too few points is discarded.
+        """
+        frame = self._frame()
+        if frame is None or not self._points or drawing.POINTS.get(self.tool) != 0:
+            return False
+        if len(self._points) < drawing.LEAST_POINTS[self.tool]:
+            self.cancel()
+            return True
+        made = drawing.draw(self.tool, frame, self._points)
+        self._finish(frame, made, drawing.verb(self.tool))
+        return True
+
+    def double_click(self, position: QPointF) -> bool:
+        """End a line or outline at a double click; return whether there was one to end."""
+        at_last = bool(self._points) and not _apart(position, self._last)
+        return at_last and self.tool != drawing.FREEHAND and self.finish()
+
+    def step_back(self) -> bool:
+        """Take the last point of an unfinished drawing back; return whether there was one."""
+        frame = self._frame()
+        if frame is None or not self._points or self.tool == drawing.FREEHAND:
+            return False
+        self._points.pop()
+        if not self._points:
+            return self.cancel() or True
+        x, y = self._points[-1]
+        self._last = self._view.to_widget(x, y)
+        self._layer.set_draft(drawing.draw(self.tool, frame, self._points))
+        return True
+
+    def edit_text(self, finding: Finding) -> None:
+        """Open the field for the text of an arrow or a text mark that is drawn here."""
+        self._ask_text(finding, new=False)
+
+    def _ask_text(self, finding: Finding, *, new: bool) -> None:
+        self._texted = finding, new
+        x, y = drawing.points_of(finding)[-1]
+        at = self._view.to_widget(x, y).toPoint()
+        area, size = self._view.viewport().rect(), self._text.sizeHint()
+        self._text.setText("" if new else finding.label)
+        self._text.move(
+            max(0, min(at.x(), area.width() - _TEXT_WIDTH)),
+            max(0, min(at.y(), area.height() - size.height())),
+        )
+        self._text.show()
+        self._text.raise_()
+        self._text.setFocus()
+
+    def _take_text(self, taken: bool) -> None:
+        """Give the mark its text; a new text mark without one is nothing."""
+        texted, typed = self._texted, self._text.text().strip()
+        self._texted = None
+        self._text.hide()
+        self._view.setFocus()
+        self._layer.set_draft(None)
+        if texted is None:
+            return
+        finding, new = texted
+        tool = finding.provenance.tool
+        if (not taken and not (new and tool == drawing.ARROW)) or (
+            not typed and tool == drawing.TEXT
+        ):
+            return
+        named = typed if taken and typed else drawing.LABELS[tool]
+        self._put(replace(finding, label=named), drawing.verb(tool) if new else tr("Change"))
 
     def move(self, position: QPointF) -> bool:
         """Handle a mouse move (position in widget px); return whether it draws or moves a point."""
@@ -171,7 +312,13 @@ class DrawingTool(QObject):
                 self._layer.set_draft(drawing.move_point(finding, frame, place, at))
         else:
             at = self._image_point(position)
+            if self.tool == drawing.FREEHAND:
+                way = (position - self._last).manhattanLength()
+                if way >= _FREEHAND_STEP and len(self._points) < _MOST_FREEHAND:
+                    self._set_point(position)
             points = [at] if self._single else [*self._points, at]
+            if self.tool == drawing.BIDIRECTIONAL:
+                points = [self._points[0], at]
             self._layer.set_draft(drawing.draw(self.tool, frame, points))
         return True
 
@@ -196,6 +343,11 @@ class DrawingTool(QObject):
             return True
         if self._held is not None:
             return self._let_go(frame, position)
+        if self.tool == drawing.FREEHAND:
+            enough = len(self._points) >= drawing.LEAST_POINTS[self.tool]
+            return self.finish() and enough
+        if self.tool == drawing.POLYGON and self._closes(position):
+            return self.finish()
         if self._single:
             self._points.clear()  # a point is set where the button is released
             self._set_point(position)
@@ -208,6 +360,18 @@ class DrawingTool(QObject):
             made = drawing.draw(self.tool, frame, self._points)
             self._finish(frame, made, drawing.verb(self.tool))
         return True
+
+    @property
+    def _pairs(self) -> bool:
+        """Whether the tool in hand draws two lines, each by a drag or by two clicks."""
+        return self.tool in (drawing.COBB, drawing.CTR)
+
+    def _closes(self, position: QPointF) -> bool:
+        """Return whether a click is on the first corner of a polygon with enough corners."""
+        if len(self._points) < drawing.LEAST_POINTS[drawing.POLYGON]:
+            return False
+        offset = self._view.to_widget(*self._points[0]) - position
+        return math.hypot(offset.x(), offset.y()) <= GRAB
 
     @property
     def _single(self) -> bool:
@@ -224,9 +388,22 @@ class DrawingTool(QObject):
         return True
 
     def _finish(self, frame: Frame, finding: Finding, verb: str) -> None:
+        texts = drawing.by_hand(finding) and finding.provenance.tool in drawing.TEXTS
+        new = texts and self._annotations.get(finding.id) is None
         self.cancel()
-        finding = drawing.with_statistics(finding, frame)
-        self._annotations.put(finding, f"{verb} {finding.label.lower()}")
+        if drawing.by_hand(finding):
+            finding = replace(finding, plane=self._plane())
+        if new:
+            self._layer.set_draft(finding)
+            self._ask_text(finding, new=True)
+            return
+        if drawing.pixels_around(finding) <= AT_ONCE:  # else the canvas has it done on a thread
+            finding = drawing.with_statistics(finding, frame)
+        self._put(finding, verb)
+
+    def _put(self, finding: Finding, verb: str) -> None:
+        named = drawing.LABELS.get(finding.provenance.tool) if drawing.by_hand(finding) else None
+        self._annotations.put(finding, f"{verb} {(named or finding.label).lower()}")
         self._annotations.select(finding.id)
 
     def _mask_at(self, position: QPointF) -> Finding | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QTransform
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.imaging.findings import (
@@ -37,6 +37,7 @@ LINE = 1.8  # px on screen
 LINE_STRONG = 2.8
 TICK = 6.0  # half length of a measured line's end ticks, px on screen
 HANDLE = 4.0  # radius of a point that can be moved, px on screen
+HEAD = 13.0  # length of an arrow's head, px on screen
 CROSS = 7.0  # half size of a point's cross, px on screen
 
 
@@ -213,10 +214,40 @@ class PolylineItem(AnnotationItem):
                 painter.drawLines(ticks)
 
 
+class ArrowItem(PolylineItem):
+    """Draws an arrow whose head is at the first point."""
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
+        super().draw(painter, replace(shape, ends=shape.ends[:1] * 2), style)
+        if not shape.ends:
+            return
+        with on_screen(painter) as transform:
+            tip, end = transform.map(shape.ends[0]), transform.map(shape.ends[-1])
+            line = QLineF(tip, end)
+            if line.length() == 0:
+                return
+            way = QPointF(line.dx(), line.dy()) / line.length() * HEAD
+            across = QPointF(-way.y(), way.x()) * 0.42
+            painter.setPen(cls.pen(style))
+            painter.setBrush(QColor(style.color))
+            painter.drawPolygon(QPolygonF([tip, tip + way + across, tip + way - across]))
+
+
 class SegmentsItem(AnnotationItem):
     """Draws separate lines over a dark one, so that they stay readable on bright bone."""
 
     z = 18.0
+
+    def distance(self, at: QPointF, scale: tuple[float, float]) -> float:
+        if self.outline is None:
+            return math.inf
+        path, best = self.outline.path, math.inf
+        for place in range(0, path.elementCount() - 1, 2):
+            start, end = path.elementAt(place), path.elementAt(place + 1)
+            ends = QPointF(start.x, start.y), QPointF(end.x, end.y)
+            best = min(best, _to_segment(at, *ends, scale))
+        return best
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
@@ -246,6 +277,18 @@ class PointItem(AnnotationItem):
                 offset = QPointF(dx, dy)
                 painter.drawLine(QLineF(center - offset, center - offset * 0.35))
                 painter.drawLine(QLineF(center + offset * 0.35, center + offset))
+
+
+class TextItem(PointItem):
+    """Draws the place of a text as a dot; the text itself is a label."""
+
+    @classmethod
+    def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        with on_screen(painter) as transform:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(style.color))
+            painter.drawEllipse(transform.map(shape.anchor), 2.5, 2.5)
 
 
 class HeatmapItem(AnnotationItem):
@@ -309,3 +352,12 @@ ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
     Point: PointItem,
     Heatmap: HeatmapItem,
 }
+
+
+def item_kind(finding: Finding) -> type[AnnotationItem]:
+    """Return the kind of item that draws a finding."""
+    if drawing.by_hand(finding) and finding.provenance.tool == drawing.ARROW:
+        return ArrowItem
+    if drawing.by_hand(finding) and finding.provenance.tool == drawing.TEXT:
+        return TextItem
+    return ITEMS[type(finding.geometry)]
