@@ -76,6 +76,8 @@ class MainActions:
         layout = window.workspace.layout
         self.last_session = self._action(tr("Open the last session"), window.open_session)
         self.recent_menu = RecentMenu(window, self.last_session)
+        self.export_menu = QMenu(tr("Export"), window)
+        _fill(self.export_menu, (self.export_picture, self.export_movie))
         self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
@@ -164,6 +166,11 @@ class MainActions:
         self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
         self.texts = add(tr("Image texts: all, no names, none"), window.viewports.next_detail, "F2")
         self.palette = add(tr("Find a command…"), window.find_command, "Ctrl+Shift+P", "search")
+        pictures = window.pictures
+        self.export_picture = add(tr("Export picture…"), pictures.export, "Ctrl+E", "download")
+        self.export_movie = add(tr("Export movie…"), lambda: pictures.export(movie=True))
+        self.copy_picture = add(tr("Copy picture"), pictures.copy, "Ctrl+Shift+C")
+        self.print_picture = add(tr("Print…"), pictures.print, "Ctrl+P")
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -350,6 +357,7 @@ class MainActions:
             tr("&File"): (
                 *(self.open_files, self.open_folder, self.recent_menu),
                 *(self.lay_labels, self.open_demo, None),
+                *(self.export_menu, self.copy_picture, self.print_picture, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             tr("&View"): (
@@ -477,6 +485,8 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),
             ((self.magnify, self.true_size), has_image),
+            ((self.export_picture, self.export_movie), has_image),
+            ((self.copy_picture, self.print_picture), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.play_all,), len(workspace.layout.viewports) > 1),

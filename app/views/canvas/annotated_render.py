@@ -34,7 +34,7 @@ from app.views.canvas import (
     text_overlay,
 )
 from app.views.canvas.corner_text import Corners, Detail, Shown
-from app.views.canvas.finding_items import ITEMS, FindingStyle
+from app.views.canvas.finding_items import FindingStyle, item_kind
 from app.views.canvas.image_layer import PIXEL_ZOOM, level_of, pyramid, to_array, to_qimage
 from app.views.canvas.orientation import UPRIGHT
 from app.views.canvas.rendering import displayed_pixels
@@ -124,7 +124,7 @@ class Marks:
             if not isinstance(one.finding.geometry, Heatmap)
             or (heat is not None and heat.id == one.finding.id and self.heat_strength > 0)
         ]
-        return sorted(kept, key=lambda one: ITEMS[type(one.finding.geometry)].z)
+        return sorted(kept, key=lambda one: item_kind(one.finding).z)
 
     def made_by(self) -> list[str]:
         """Return the titles of the tools that made what is drawn."""
@@ -295,7 +295,7 @@ def _draw_findings(
             style = FindingStyle(tint, strength=marks.heat_strength if heat else 1.0)
             painter.save()
             painter.setTransform(to_view)
-            ITEMS[type(finding.geometry)].draw(painter, shape, style)
+            item_kind(finding).draw(painter, shape, style)
             painter.restore()
             chips.append(label_chips.chip_of(finding, shape, to_view, tint))
         legend = heatmap_legend.legend_of([one.finding for one in drawn], marks.selected)

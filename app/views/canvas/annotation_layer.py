@@ -140,6 +140,15 @@ class AnnotationLayer(QObject):
                     self._shape(item)
         self._restyle()
 
+    @property
+    def slice_step(self) -> float:
+        """Distance in mm of the sections or slices, within which marks lie in the shown plane."""
+        return self._step
+
+    def shown(self) -> tuple[Annotation, ...]:
+        """Return the annotations on the shown image, hidden ones too."""
+        return tuple(self._shown())
+
     def _shown(self) -> list[Annotation]:
         """Return the annotations on the shown image, and those of sections in its plane."""
         ref, plane = self._ref, self._plane

@@ -14,7 +14,7 @@ from PySide6.QtCore import QEventLoop, QSize, QTimer, QUrl
 from PySide6.QtGui import QGuiApplication, QImage
 
 from app.errors import FileProblem
-from app.views.pictures.picture_files import Pixels, PictureWriter, TemporaryFile
+from app.views.pictures.picture_files import PictureWriter, Pixels, TemporaryFile
 from app.views.translation import tr
 
 _WAIT_S = 30.0  # without any frame taken

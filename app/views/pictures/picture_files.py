@@ -211,7 +211,11 @@ class _Gif(_Stream):
 
     def _add(self, pixels: Pixels, duration_ms: float) -> None:
         image = _image(pixels)
-        if image.mode != "L":
+        if image.mode == "L":
+            greys = bytes(level for level in range(256) for _part in range(3))
+            image = Image.frombytes("P", image.size, image.tobytes())
+            image.putpalette(greys)
+        else:
             image = image.quantize(256, Image.Quantize.FASTOCTREE)
         if not self._begun:
             loop = {"loop": 0, "duration": duration_ms} if self._lasting else {}
@@ -222,7 +226,7 @@ class _Gif(_Stream):
         self._time += duration_ms
         steps = max(round((self._time - self._written) / _CENTISECOND), _LEAST_GIF)
         self._written += steps * _CENTISECOND
-        lasting = {"duration": steps * int(_CENTISECOND)} if self._lasting else {}
+        lasting: dict[str, Any] = {"duration": steps * int(_CENTISECOND)} if self._lasting else {}
         for block in GifImagePlugin.getdata(image, include_color_table=True, **lasting):
             self._stream.write(block)
 
