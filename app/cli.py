@@ -23,7 +23,9 @@ from app.imaging.types import Plane, Window
 _EPILOG = """\
 commands (each has its own --help):
   render SRC --out PNG      what the canvas shows, at native matrix size
+  export --as FORM          findings as DICOM objects, tables or pictures
   info SRC...               studies, series, instances and problems
+  deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
   ask PROMPT [--image SRC]  one headless run of the assistant
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
@@ -180,6 +182,35 @@ def _render(argv: list[str]) -> int:
     return render(RenderRequest(**vars(options)))
 
 
+def _export(argv: list[str]) -> int:
+    from app.headless.export import FORMS, ExportRequest, export
+
+    parser = _parser("export", "Write findings (the JSON of `ask --json`) and images as files.")
+    parser.add_argument("--findings", type=Path, metavar="FILE", help="JSON; none: images only")
+    parser.add_argument("--image", type=Path, required=True, metavar="SRC")
+    parser.add_argument("--as", choices=FORMS, required=True, dest="form", metavar="|".join(FORMS))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    _add_force(parser)
+    parser.add_argument(
+        "--frame",
+        type=int,
+        metavar="N",
+        help="from 0: the frame of the image; by default the findings' own, or the first",
+    )
+    parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
+    parser.add_argument(
+        "--proposed",
+        action="store_true",
+        help="also what a tool proposed and no person has accepted; it is marked so",
+    )
+    parser.add_argument(
+        "--verified-by", default="", metavar="NAME", help="who answers for the report (sr)"
+    )
+    parser.add_argument("--organization", default="", metavar="NAME", help="of who verifies")
+    options = parser.parse_args(argv)
+    return export(ExportRequest(**vars(options)))
+
+
 def _window(text: str) -> Window:
     try:
         center, width = (float(part) for part in text.split(","))
@@ -198,6 +229,45 @@ def _info(argv: list[str]) -> int:
     from app.headless.info import info
 
     return info(options.src, as_json=options.as_json)
+
+
+def _deidentify(argv: list[str]) -> int:
+    from app.imaging.deidentify.options import Option
+
+    parser = _parser(
+        "deidentify",
+        "Write copies of DICOM files without what identifies the patient (DICOM PS3.15, Basic "
+        "Profile). Look at them before you hand them on: text in pixels stays.",
+    )
+    parser.add_argument("src", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=Option,
+        choices=list(Option),
+        metavar="NAME",
+        dest="options",
+        help=f"may be given several times: {', '.join(Option)}",
+    )
+    parser.add_argument(
+        "--allow-burnt-in",
+        action="store_true",
+        dest="burnt_in",
+        help="copy files that are declared to have text in their pixels",
+    )
+    _add_json(parser)
+    options = parser.parse_args(argv)
+    from app.headless.deidentify_command import deidentify
+
+    return deidentify(
+        options.src,
+        options.out,
+        options.options,
+        burnt_in=options.burnt_in,
+        as_json=options.as_json,
+    )
 
 
 def _ask(argv: list[str]) -> int:
@@ -407,7 +477,9 @@ def _audit(argv: list[str]) -> int:
 
 _COMMANDS = {
     "render": _render,
+    "export": _export,
     "info": _info,
+    "deidentify": _deidentify,
     "ask": _ask,
     "tools": _tools,
     "tool": _tool,

@@ -283,6 +283,8 @@ class Settings(_Part):
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
         theme: The colours of the windows; "system" for those of the desktop.
+        reviewer: The user's name for reports and for what they accept or reject; "" for the name
+            with which they are logged in.
     """
 
     version: int = 2
@@ -293,6 +295,7 @@ class Settings(_Part):
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
     theme: Scheme = "dark"
+    reviewer: Annotated[str, Field(max_length=64)] = ""
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:

@@ -45,7 +45,10 @@ from installer.console import Console, SetupError
 from installer.environment import Environment
 
 # `app`'s own commands, which open no window; and its options that take a value.
-COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
+COMMANDS = {
+    *("render", "info", "ask", "tools", "tool", "models", "sessions", "audit"),
+    *("export", "deidentify"),
+}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}
 # Tests with this marker measure how quickly windows answer: with nothing else beside them.
@@ -167,7 +170,7 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     system.provide([system.venv_need()], console)
     needs = [*system.DRAWING, system.FONT, *system.WINDOW, system.SCREENLESS_X]
     lacking = system.provide(needs, console)
-    system.provide([system.WITNESS, system.TRACER, *system.TITLES], console)
+    system.provide([system.WITNESS, system.VALIDATOR, system.TRACER, *system.TITLES], console)
     environment.ensure(["viewer", "ai", "test"])
     python = str(environment.python)
     fast = {

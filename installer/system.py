@@ -58,11 +58,13 @@ FONT = Need("a font", "fonts-dejavu-core", "dejavu-sans-fonts")
 SCREENLESS_X = Need("Xvfb", "xvfb", "xorg-x11-server-Xvfb")
 WITNESS = Need("dcm2pnm", "dcmtk", "dcmtk")
 """DCMTK's programs, with which tests compare our pixels; without them those tests skip."""
+VALIDATOR = Need("dciodvfy", "dicom3tools", "dicom3tools")
+"""Checks the DICOM objects that are written; without it those tests skip."""
 TRACER = Need("strace", "strace", "strace")
 """Shows a test from outside that no connection is made; without it that test skips."""
 TITLES = (Need("xprop", "x11-utils", "xprop"), Need("xwininfo", "x11-utils", "xwininfo"))
 """Read the titles of windows for a test; without them that test skips."""
-PROGRAMS = (SCREENLESS_X, WITNESS, TRACER, *TITLES)
+PROGRAMS = (SCREENLESS_X, WITNESS, VALIDATOR, TRACER, *TITLES)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,9 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
     """
     fields = {item.name: getattr(finding, item.name) for item in dataclasses.fields(finding)}
     fields["geometry"] = geometry_json(finding.geometry, out_dir, finding.id)
+    original = finding.original
+    if original is not None:
+        fields["original"] = finding_json(replace(original, id=f"{finding.id}-original"), out_dir)
     return plain(fields)
 
 

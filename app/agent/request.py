@@ -75,6 +75,8 @@ class RunRequest:
         approve: Answers an approval request; an exception counts as no.
         identifiers: Names, ids and dates of the patients whose images are open; removed from
             everything that a remote model receives, including free text.
+        rejected_calls: Ids of earlier tool calls all of whose findings the user has rejected; they
+            do not count as results.
     """
 
     run_id: str
@@ -89,6 +91,7 @@ class RunRequest:
     cancel: CancelToken
     approve: Approve
     identifiers: tuple[str, ...] = ()
+    rejected_calls: tuple[str, ...] = ()
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
@@ -108,6 +111,7 @@ class Question:
     models_dir: Path
     device: str = "auto"
     identifiers: tuple[str, ...] = ()
+    rejected_calls: tuple[str, ...] = ()
 
     def request(
         self,

@@ -69,6 +69,8 @@ def object_text(entry: Entry) -> str:
             return str(facts.get("tool", "")) or "every tool"
         case "session_rule":
             return f"{facts.get('tool', '')}: {facts.get('rule', '')}"
+        case "findings_decided":
+            return f"{facts.get('count')} {facts.get('state')}"
         case "images_read":
             return _images(facts)
         case "segment":

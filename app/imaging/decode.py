@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
+from app.imaging.exports import DicomExport
 from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
@@ -162,6 +163,7 @@ MEMORY_LIMIT_BYTES = 4 * 1024**3
 CACHE_BYTES = 768 * 1024**2
 ATTRIBUTES_TIMEOUT_S = 20.0
 OBJECT_TIMEOUT_S = 60.0
+EXPORT_TIMEOUT_S = 300.0
 """Time limit for layers and reports, which may be of any size."""
 
 FRAME_TIMEOUT_S = 60.0
@@ -424,6 +426,19 @@ class Decoder:
         return self._object(
             "presentation_entry", instance, lambda reply: presentation_from(reply["state"])
         )
+
+    def dicom_object(self, export: DicomExport) -> Future[bytes]:
+        """Return the DICOM file (PS3.10) that `export` describes, for the caller to write.
+
+        The future fails with `FileProblem` if it cannot be made of these images or findings.
+        """
+        findings = tuple(dataclasses.replace(one, original=None) for one in export.findings)
+        payload = {"export": pack(dataclasses.replace(export, findings=findings))}
+        path = export.images[0].path
+        reply = self._submit(
+            "object_entries:export_entry", payload, Priority.VISIBLE, EXPORT_TIMEOUT_S
+        )
+        return converted_reply(reply, path, lambda message: message["file"].tobytes())
 
     def _object(
         self, entry: str, instance: Instance, convert: Callable[[dict[str, Any]], T], **place: Any

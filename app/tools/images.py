@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.files import synthetic
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, State
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import projections
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
@@ -38,6 +38,7 @@ from app.imaging.types import (
 from app.tools import picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
 
+_MOST_DECIDED = 60  # findings that a language model is told of
 _MOST_NOTES = 200  # images that a language model is told of
 
 
@@ -53,6 +54,7 @@ class OpenImage:
         invert: Whether the user had inverted the greys. Tools always get the image with its natural
             polarity, which their models expect.
         drawn: Boxes and points that the user marked on any of its frames, the latest last.
+        findings: Findings of tools on any of its frames, with what the user made of them.
         place: (number of the image in its series, from 1; number of images in that series), or
             (0, 0) if unknown.
     """
@@ -64,10 +66,30 @@ class OpenImage:
     invert: bool = False
     drawn: tuple[Finding, ...] = ()
     place: tuple[int, int] = (0, 0)
+    findings: tuple[Finding, ...] = ()
 
 
 def _place(place: tuple[int, int]) -> dict[str, int]:
     return {"image_number": place[0], "images_in_series": place[1]} if place[1] > 1 else {}
+
+
+def rejected_calls(images: Iterable[OpenImage]) -> tuple[str, ...]:
+    """Return the ids of the tool calls of whose findings the user has rejected every one."""
+    states: dict[str, set[State]] = {}
+    for image in images:
+        for one in image.findings:
+            states.setdefault(one.provenance.call_id, set()).add(one.state)
+    return tuple(call for call, found in states.items() if call and found == {State.REJECTED})
+
+
+def _decisions(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return what the user made of tools' findings: their labels by tool, by state."""
+    found: dict[str, list[str]] = {}
+    decided = [one for one in findings if one.state is not State.PROPOSED]
+    for one in decided[-_MOST_DECIDED:]:
+        found.setdefault(one.state.value, []).append(f"{one.label} ({one.provenance.tool})")
+    keys = {"rejected": "rejected_by_user_do_not_use", "edited": "edited_by_user"}
+    return {keys.get(state, f"{state}_by_user"): labels for state, labels in found.items()}
 
 
 def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
@@ -272,6 +294,7 @@ class RunImages:
                 **_place(image.place),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),
+                **_decisions(image.findings),
             }
             for image, number in zip(opened, _patient_numbers(opened), strict=True)
         ]

@@ -36,13 +36,14 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
+from app.audit.log import AuditLog
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.settings import read_regular, set_aside
-from app.views import help_dialogs, wording
+from app.views import deidentify_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
@@ -121,6 +122,7 @@ class MainWindow(QMainWindow):
         self.open_audit = open_audit
         self.open_models = open_models
         self.language = language
+        self.audit_log: AuditLog | None = None  # where exports are recorded
         self._closed = self._may_quit = False
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
@@ -176,6 +178,7 @@ class MainWindow(QMainWindow):
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
+        workspace.annotations.found_again.connect(self._tell_found_again)
         workspace.studies.changed.connect(self._update_status)
         workspace.closed.connect(self.loader.forget)
         self._update_status()
@@ -509,6 +512,10 @@ class MainWindow(QMainWindow):
             self.docks["Assistant"].show()
             self.chat.submit(self.chat.texts.marked_question)
 
+    def export_deidentified(self) -> None:
+        """Open the dialog that writes a de-identified copy of the shown study."""
+        deidentify_dialog.open_dialog(self)
+
     def close_study(self) -> None:
         """Close the shown study, or the last one if none is shown."""
         studies, shown = self.workspace.studies, self.workspace.acquired
@@ -572,6 +579,21 @@ class MainWindow(QMainWindow):
                 path, anchor = item.outline.path, item.outline.anchor
                 center = anchor if path.isEmpty() else path.boundingRect().center()
                 self.canvas.center_on(center.x(), center.y())
+
+    def _tell_found_again(self, decided: Sequence[Finding]) -> None:
+        """Say that a tool has found what the user had accepted or rejected before."""
+        names = ", ".join(
+            f"{wording.label_text(one)} ({wording.state_name(one.state)})" for one in decided[:5]
+        )
+        more = f" +{len(decided) - 5}" if len(decided) > 5 else ""
+        self.notices.show_notice(
+            "info",
+            tr("A tool found again what you had decided on"),
+            tr(
+                "{names}. Your decisions stand. A result that differs is proposed beside them, one "
+                "that is the same is not listed again."
+            ).format(names=names + more),
+        )
 
     def _offer_undo(self, count: int) -> None:
         text = tr_n("%n finding removed", "%n findings removed", count)

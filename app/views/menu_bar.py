@@ -23,6 +23,7 @@ from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
 from app.views.mark_dialogs import MarkCommands
+from app.views.review_menu import ReviewMenu
 from app.views.screen_calibration import TrueSize
 from app.views.shortcuts import Shortcuts, names_of
 from app.views.theme import SPACE
@@ -36,7 +37,7 @@ from app.workspace import drawing
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
-PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
+PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "Shift+A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
 SCHEMES = {
     "system": translatable("System"),
     "dark": translatable("Dark"),
@@ -76,8 +77,6 @@ class MainActions:
         layout = window.workspace.layout
         self.last_session = self._action(tr("Open the last session"), window.open_session)
         self.recent_menu = RecentMenu(window, self.last_session)
-        self.export_menu = QMenu(tr("Export"), window)
-        _fill(self.export_menu, (self.export_picture, self.export_movie))
         self.theme_menu = ThemeMenu(window, self._action)
         self.layout_menu = LayoutMenu(
             window.viewports, layout, window.hanging, self._action, window
@@ -107,6 +106,7 @@ class MainActions:
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
         viewports.frame_made.connect(self._follow_start_page)
+        self._window.findings_list.menu_wanted.connect(self.review.show_for)
         for frame in viewports.frames:
             self._follow_start_page(frame)
         self.shortcuts_.changed.connect(self._tell_all_keys)
@@ -171,6 +171,14 @@ class MainActions:
         self.export_movie = add(tr("Export movie…"), lambda: pictures.export(movie=True))
         self.copy_picture = add(tr("Copy picture"), pictures.copy, "Ctrl+Shift+C")
         self.print_picture = add(tr("Print…"), pictures.print, "Ctrl+P")
+        self.deidentify = add(
+            tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
+        )
+        self.export_menu = QMenu(tr("Export"), window)
+        _fill(
+            self.export_menu,
+            (self.export_picture, self.export_movie, None, self.deidentify),
+        )
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -197,7 +205,7 @@ class MainActions:
             self._canvas.rotate(quarters)
 
         self.invert = add(tr("Invert"), invert, "I", "contrast", checkable=True)
-        self.reset = add(tr("Reset view"), lambda: self._canvas.reset(), "R", "rotate-ccw")
+        self.reset = add(tr("Reset view"), lambda: self._canvas.reset(), "Shift+R", "rotate-ccw")
         self.fit = add(tr("Fit to window"), lambda: self._canvas.fit(), "F", "maximize")
         self.one_to_one = add(tr("Actual pixels"), lambda: self._canvas.one_to_one(), "0")
         self.one_to_one.setIconText("1:1")
@@ -313,7 +321,7 @@ class MainActions:
         self.mark_outside = add(
             tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M", "circle-x"
         )
-        self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "E", "pen-line")
+        self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "Shift+E", "pen-line")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         for tool, action in self.drawing_tools.items():
             if (hint := HINTS.get(tool)) is not None:
@@ -337,6 +345,9 @@ class MainActions:
     def _make_finding_actions(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
         add, show = self._action, self._workspace.set_findings_visible
+        self.review = ReviewMenu(
+            annotations, add, lambda: self._canvas.edit_selected(), self._window
+        )
         self.undo = add(tr("Undo"), stack.undo, "Ctrl+Z", "undo-2")
         self.redo = add(tr("Redo"), stack.redo, "Ctrl+Shift+Z", "redo-2")
         self.show_findings = add(tr("Show all findings"), lambda: show(True))
@@ -377,6 +388,7 @@ class MainActions:
             ),
             tr("&Findings"): (
                 *(self.undo, self.redo, None),
+                *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush),
                 *(self.delete_finding, self.delete_findings),
@@ -395,12 +407,14 @@ class MainActions:
         tools = (self.segment, None, *marks, None, self.measure_menu, self.shape_menu, None)
         self.mark_commands.refresh()
         own = [one for one in self.mark_commands.all if one.isEnabled()]
+        review = (*self.review.commands, None) if self._workspace.annotations.selected else ()
         _fill(
             menu,
             (
                 *own,
                 *([None] if own else []),
                 *tools,
+                *review,
                 self.delete_finding,
                 None,
                 self.fit,
@@ -480,7 +494,8 @@ class MainActions:
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
-        of_studies = (self.close_study, self.close_all, self.next_series, self.previous_series)
+        of_studies = (self.close_study, self.close_all, self.deidentify)
+        of_studies += (self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),

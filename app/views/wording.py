@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from app import paths
 from app.errors import SightlineError
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, State
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
@@ -222,6 +222,36 @@ def chip_text(finding: Finding) -> str:
     if drawing.is_measurement(finding) and finding.value is not None:
         return value_text(finding)
     return " ".join(part for part in (label_text(finding), value_text(finding)) if part)
+
+
+_STATES = {
+    State.PROPOSED: translatable("proposed"),
+    State.ACCEPTED: translatable("accepted"),
+    State.EDITED: translatable("edited"),
+    State.REJECTED: translatable("rejected"),
+}
+_DECISIONS = {
+    State.ACCEPTED: translatable("Accepted by {name} on {time}"),
+    State.EDITED: translatable("Edited and accepted by {name} on {time}"),
+    State.REJECTED: translatable("Rejected by {name} on {time}"),
+}
+UNVERIFIED = translatable("Proposed by AI, not for diagnosis")
+
+
+def state_name(state: State) -> str:
+    """Return a state as a word."""
+    return tr(_STATES[state])
+
+
+def state_text(finding: Finding) -> str:
+    """Return the state of a tool's finding, by whom and when (UTC); "" for a drawing."""
+    if drawing.by_hand(finding):
+        return ""
+    if finding.state is State.PROPOSED:
+        return tr(UNVERIFIED)
+    time = f"{finding.reviewed[:16].replace('T', ' ')} UTC"
+    name = one_line(finding.reviewer) or tr("an unnamed user")
+    return tr(_DECISIONS[finding.state]).format(name=name, time=time)
 
 
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:

@@ -33,7 +33,7 @@ from app.secrets import Secrets, key_name
 from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
-from app.tools.images import OpenImage, RunImages
+from app.tools.images import OpenImage, RunImages, rejected_calls
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
 
@@ -283,6 +283,7 @@ class Program:
             models_dir=paths.models_dir(),
             device=self.settings.device,
             identifiers=identifiers(image.instance for image in images),
+            rejected_calls=rejected_calls(images),
         )
 
     def tool_context(

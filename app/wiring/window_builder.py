@@ -17,14 +17,16 @@ from app.agent.llm.probe import Probe
 from app.agent.loop.runner import AgentRunner
 from app.agent.request import Question
 from app.agent.sessions import Thread
-from app.audit.exports import check_target
+from app.audit.exports import AT_ONCE, check_target
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
 from app.settings import Settings
 from app.wiring.program import Program
+from app.workspace import review
 from app.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from app.imaging.findings import Finding
     from app.views.agent_thread import AgentThread
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
@@ -136,10 +138,11 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))
-    chat.exporter.audit = program.audit
+    window.audit_log = chat.exporter.audit = program.audit
     window.pictures.audit = program.audit
     chat.exporter.opened = workspace.opened_files
     CopyRecorder(program.note, window)
+    _follow_reviews(program, window)
     _follow_theme(program, window)
     active_model.connect(agent, chat, window)
     if problem:
@@ -178,6 +181,21 @@ def _follow_theme(program: Program, window: MainWindow) -> None:
     window.theme_chosen.connect(keep)
 
 
+def _follow_reviews(program: Program, window: MainWindow) -> None:
+    """Record what the user makes of findings, under the name in the settings."""
+    annotations = window.workspace.annotations
+    annotations.reviewer = program.settings.reviewer or review.login()
+
+    def record(changed: tuple[Finding, ...]) -> None:
+        for state in dict.fromkeys(one.state for one in changed):
+            ids = [one.id for one in changed if one.state is state]
+            for start in range(0, len(ids), AT_ONCE):
+                part = ids[start : start + AT_ONCE]
+                program.note("findings_decided", state=state.value, ids=part, count=len(part))
+
+    annotations.decided.connect(record)
+
+
 def _tell_unsaved(window: MainWindow) -> None:
     from app.views.translation import tr_report
 
@@ -212,6 +230,8 @@ class _ActiveModel:
             if not saved:
                 _tell_unsaved(window)
             show_theme(program.settings.theme)
+            name = program.settings.reviewer or review.login()
+            window.workspace.annotations.reviewer = name
             self._unused = [old for old in (*self._unused, self._model) if old is not model]
             self._model = model
             if self._runner is not None:

@@ -93,6 +93,8 @@ class Annotations:
 
     Attributes:
         commands: The undo stack that gets each change.
+        originals_shown: Whether the originals of edited findings are drawn beside them.
+        rejected_shown: Whether rejected findings are drawn.
         reviewer: Name of the user, who accepts, edits and rejects findings.
         decided: Emitted with the tools' findings whose state has changed, also by undo.
         found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
@@ -105,6 +107,8 @@ class Annotations:
         self._colors = LabelColors(labels)
         self.selected: str = ""
         self.reviewer: str = ""
+        self.originals_shown = False
+        self.rejected_shown = True
         self.decided: Signal[tuple[Finding, ...]] = Signal()
         self.found_again: Signal[tuple[Finding, ...]] = Signal()
         self.changed: Signal[()] = Signal()
@@ -165,8 +169,8 @@ class Annotations:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
         Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. A drawing is accepted by the user from the start; what a tool found
-        becomes edited if its geometry, label or code changes, and keeps its original. Findings
+        many lengths on one image. A drawing is accepted by the user from the start; a finding of a
+        tool becomes edited if its geometry, label or code changes, and keeps its original. Findings
         computed from a corrected one are marked as outdated.
         """
         before = dict(self._items)
@@ -190,6 +194,21 @@ class Annotations:
             for item in items
             if item.finding.provenance.call_id == call_id and not drawing.by_hand(item.finding)
         )
+
+    def proposed(self, finding_ids: Iterable[str]) -> list[str]:
+        """Return those of these ids whose findings are a tool's that nobody has decided on."""
+        found = (self._items.get(finding_id) for finding_id in finding_ids)
+        return [one.finding.id for one in found if one and review.unverified(one.finding)]
+
+    def show_originals(self, shown: bool) -> None:
+        """Draw the originals of edited findings beside them, or not; cannot be undone."""
+        self.originals_shown = shown
+        self.changed.emit()
+
+    def show_rejected(self, shown: bool) -> None:
+        """Draw rejected findings, or not; cannot be undone."""
+        self.rejected_shown = shown
+        self.changed.emit()
 
     def decide(self, finding_ids: Iterable[str], state: State) -> None:
         """Accept, reject or set back tools' findings as one undoable step.

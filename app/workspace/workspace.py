@@ -459,7 +459,7 @@ class Workspace:
         acquired pixels.
         """
         images: list[OpenImage] = []
-        drawn = self._drawn()
+        drawn, made = self._drawn(), self._made()
         seen: dict[int, tuple[Instance, Viewport]] = {}  # by identity
         for viewport in (self.viewport, *self.layout.viewports):
             if (acquired := viewport.acquired) is not None:
@@ -475,12 +475,14 @@ class Workspace:
                     viewport.display.invert,
                     drawn.get(item.sop_instance_uid, ()),
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
+                    made.get(item.sop_instance_uid, ()),
                 )
             )
         rest = (item for item in self._images() if id(item) not in seen)
         for item in islice(rest, MOST_IMAGES - len(images)):
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
-            images.append(OpenImage(name, item, 0, None, False, marks))
+            known = made.get(item.sop_instance_uid, ())
+            images.append(OpenImage(name, item, 0, None, False, marks, findings=known))
         return tuple(images)
 
     def _drawn(self) -> dict[str, tuple[Finding, ...]]:
@@ -491,6 +493,14 @@ class Workspace:
                 uid = item.finding.image.sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
+
+    def _made(self) -> dict[str, tuple[Finding, ...]]:
+        """Return the tools' findings by SOP Instance UID, the latest last."""
+        found: dict[str, list[Finding]] = {}
+        for item in self.annotations.all():
+            if not drawing.by_hand(item.finding):
+                found.setdefault(item.finding.image.sop_instance_uid, []).append(item.finding)
+        return {uid: tuple(findings) for uid, findings in found.items()}
 
     def shown_marks(self) -> tuple[Finding, ...]:
         """Return the visible marks that the user drew for tools on the frame; () on a reformat."""

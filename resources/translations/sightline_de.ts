@@ -68,6 +68,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n copies</source>
+            <extracomment>Singular: %n copy</extracomment>
+            <translation>
+                <numerusform>%n Kopie</numerusform>
+                <numerusform>%n Kopien</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/chat/dock.py" />
             <source>%n damaged entries of this conversation could not be read.</source>
             <extracomment>Singular: %n damaged entry of this conversation could not be read.</extracomment>
@@ -96,6 +105,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>%n files</source>
             <extracomment>Singular: %n file</extracomment>
@@ -105,12 +115,30 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files copied.</source>
+            <extracomment>Singular: %n file copied.</extracomment>
+            <translation>
+                <numerusform>%n Datei kopiert.</numerusform>
+                <numerusform>%n Dateien kopiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>%n files could not be opened</source>
             <extracomment>Singular: %n file could not be opened</extracomment>
             <translation>
                 <numerusform>%n Datei nicht geöffnet</numerusform>
                 <numerusform>%n Dateien nicht geöffnet</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>%n files left out:</source>
+            <extracomment>Singular: %n file left out:</extracomment>
+            <translation>
+                <numerusform>%n Datei weggelassen:</numerusform>
+                <numerusform>%n Dateien weggelassen:</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -391,6 +419,16 @@
             <translation>, {closed} nicht geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm of the object (scale: {basis}).</source>
+            <translation>1 mm auf dem Papier ist 1 mm des Objekts (Maßstab: {basis}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm on the detector; in the patient it is less.</source>
+            <translation>1 mm auf dem Papier ist 1 mm auf dem Detektor; im Patienten ist es weniger.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>1 of {count}: choose in the findings</source>
             <translation>1 von {count}: in den Befunden wählen</translation>
@@ -449,6 +487,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>A file of your settings could not be used</source>
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>A folder outside of the originals</source>
+            <translation>Ein Ordner außerhalb der Originale</translation>
         </message>
         <message>
             <location filename="../../app/agent/policy/arguments.py" />
@@ -579,6 +622,11 @@
             <translation>eine Kurve hat keinen Patientenmaßstab: stattdessen Sekunden und Einheiten</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>a presentation state holds images of one series, all grey or all colour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>A price is a number of US dollars, e.g. 2.50; leave it empty if unknown.</source>
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
@@ -624,9 +672,19 @@
             <translation>eine Textdatei</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>a TIFF file cannot be larger than 4 GB</source>
+            <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A title has 1 to 100 characters.</source>
             <translation>Ein Titel hat 1 bis 100 Zeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>A tool found again what you had decided on</source>
+            <translation>Ein Werkzeug hat wieder gefunden, worüber Sie entschieden hatten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -678,6 +736,31 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept all of this result</source>
+            <translation>Alle dieses Ergebnisses annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Accept finding</source>
+            <translation>Befund annehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Accept or draw a mask; other marks go into a structured report.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Accepted by {name} on {time}</source>
+            <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -895,6 +978,11 @@
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
         </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>an unnamed user</source>
+            <translation>einem Benutzer ohne Namen</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -1099,6 +1187,16 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>as its publisher offers it</source>
             <translation>wie der Herausgeber ihn anbietet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>As on the screen</source>
+            <translation>Wie auf dem Bildschirm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>As shown in Sightline</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1406,6 +1504,11 @@
             <translation>Bringen Sie es als Datei oder Ordner mit: `models install PFAD`.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Browse…</source>
+            <translation>Durchsuchen…</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>brush size</source>
             <translation>Pinselgröße</translation>
@@ -1490,6 +1593,7 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1579,9 +1683,19 @@
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Check the folder's permissions and the space on the disk</source>
+            <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the path</source>
             <translation>Prüfen Sie den Pfad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Check the picture before you hand it on. {risk}</source>
+            <translation>Prüfen Sie das Bild, bevor Sie es weitergeben. {risk}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1644,6 +1758,11 @@
             <translation>Ordner mit Transformers-Dateien wählen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose a folder outside of the one that is copied.</source>
+            <translation>Wählen Sie einen Ordner außerhalb dessen, der kopiert wird.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose a folder with free space that you may write to.</source>
@@ -1665,6 +1784,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose a smaller size, or numbered PNG files</source>
+            <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
@@ -1675,14 +1799,29 @@
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Choose another folder.</source>
+            <translation>Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose another name or an empty folder</source>
+            <translation>Wählen Sie einen anderen Namen oder einen leeren Ordner</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/sources.py" />
             <source>Choose another name.</source>
             <translation>Wählen Sie einen anderen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Choose another.</source>
+            <translation>Wählen Sie einen anderen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -1797,6 +1936,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2025,6 +2165,7 @@
         <message>
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
+            <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2033,6 +2174,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Copy also files that are declared to have burnt-in text</source>
+            <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2045,6 +2191,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Copy or download it again.</source>
             <translation>Kopieren oder laden Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Copy picture</source>
+            <translation>Bild kopieren</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -2163,6 +2314,16 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>De-identified copy</source>
+            <translation>De-identifizierte Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>De-identified copy…</source>
+            <translation>De-identifizierte Kopie…</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Decoding</source>
             <translation>Wird dekodiert</translation>
@@ -2244,6 +2405,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>DICOM attributes</source>
             <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -2448,6 +2614,11 @@
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Draw</source>
+            <translation>Einzeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -2471,6 +2642,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw an ellipse</source>
             <translation>Ellipse zeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Draw or accept a mask.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -2528,6 +2704,11 @@
             <translation>Maske bearbeiten; Umschalt radiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Edit finding</source>
+            <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Edit presets…</source>
             <translation>Vorgaben bearbeiten…</translation>
@@ -2536,6 +2717,16 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Edit the text of the mark</source>
             <translation>Text der Markierung ändern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>edited</source>
+            <translation>bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Edited and accepted by {name} on {time}</source>
+            <translation>Bearbeitet und angenommen von {name} am {time}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -2643,6 +2834,21 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export</source>
+            <translation>Exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a movie</source>
+            <translation>Film exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a picture</source>
+            <translation>Bild exportieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>Export a smaller part of it</source>
             <translation>Exportieren Sie einen kleineren Teil davon</translation>
@@ -2673,6 +2879,16 @@
             <translation>Exportieren Sie es ohne Kompression</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export movie…</source>
+            <translation>Film exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export picture…</source>
+            <translation>Bild exportieren …</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Export started</source>
             <translation>Export begonnen</translation>
@@ -2698,6 +2914,7 @@
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -2716,6 +2933,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Export…</source>
             <translation>Exportieren…</translation>
         </message>
@@ -2848,6 +3066,16 @@
             <translation>Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Findings and measurements</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Findings reviewed</source>
+            <translation>Befunde beurteilt</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
@@ -2928,6 +3156,16 @@
             <translation>Fokusebene {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Folder for the copy</source>
+            <translation>Ordner für die Kopie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Folder of my hanging protocols…</source>
             <translation>Ordner meiner Hängeprotokolle…</translation>
@@ -2966,6 +3204,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>Forget key</source>
             <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Form</source>
+            <translation>Format</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -3062,6 +3305,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>GGUF models (*.gguf)</source>
             <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>GIF (256 colours; moves)</source>
+            <translation>GIF (256 Farben; bewegt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>Give one of them.</source>
+            <translation>Geben Sie eines davon an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/endpoint.py" />
@@ -3557,12 +3810,14 @@
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -3769,6 +4024,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it exists already</source>
             <translation>es gibt sie bereits</translation>
         </message>
@@ -3822,6 +4078,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>it has {0} sections, not {1}</source>
             <translation>es hat {0} Schnitte, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it holds no findings in the known JSON form</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -3904,6 +4165,11 @@
             <translation>es ist auf eine Weise komprimiert, die nicht unterstützt wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>It is copied without the patient's name and dates.</source>
+            <translation>Es ist ohne Namen und Daten des Patienten kopiert.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>it is cut short, or not a NIfTI header</source>
             <translation>es ist abgeschnitten oder kein NIfTI-Header</translation>
@@ -3924,6 +4190,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>it is no DICOM image, so that no DICOM object can refer to it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>it is not a DICOM file</source>
             <translation>es ist keine DICOM-Datei</translation>
@@ -3939,6 +4210,11 @@
             <translation>es ist kein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
@@ -3947,6 +4223,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/finding_files.py" />
+            <source>it is too large for findings</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4169,6 +4450,11 @@
             <translation>der Header gibt mehr Voxel an, als eine Datei dieser Größe enthalten kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header does not allow this DICOM object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
@@ -4207,6 +4493,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its header is damaged: {0} of {1} bits per pixel</source>
             <translation>der Header ist beschädigt: {0} von {1} Bits je Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header lacks {0}, to which an object would refer</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4494,6 +4785,16 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG (smaller, not exact)</source>
+            <translation>JPEG (kleiner, nicht exakt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG quality</source>
+            <translation>JPEG-Qualität</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
@@ -4519,6 +4820,51 @@
             <translation>Bewahren Sie eine Kopie des Ordners auf und informieren Sie den Administrator dieses Computers.</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep dates and times as they are</source>
+            <translation>Datums- und Zeitangaben unverändert behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep drawn marks, with the common words of their texts</source>
+            <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep private numbers that the standard lists as safe</source>
+            <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep station names and serial numbers of devices</source>
+            <translation>Stationsnamen und Seriennummern der Geräte behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of descriptions and comments</source>
+            <translation>Die gewöhnlichen Wörter von Beschreibungen und Kommentaren behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the common words of reports</source>
+            <translation>Die gewöhnlichen Wörter von Befunden behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the institution's name and address</source>
+            <translation>Name und Anschrift der Einrichtung behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the patient's sex, age, size, weight and the like</source>
+            <translation>Geschlecht, Alter, Größe, Gewicht und dergleichen behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep the time between dates: all of a patient move alike</source>
+            <translation>Zeitabstände behalten: alle Datumsangaben eines Patienten werden gleich verschoben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Keep the window of the file</source>
             <translation>Fensterung der Datei behalten</translation>
@@ -4527,6 +4873,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Keep this layout for studies like this</source>
             <translation>Dieses Layout für solche Studien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Keep UIDs: whoever has the originals can find them by these</source>
+            <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -4582,6 +4933,11 @@
             <translation>Labels aus einer Datei, über das Bild gelegt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Labels of Sightline without a published code</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Language</source>
             <translation>Sprache</translation>
@@ -4600,6 +4956,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Language model: {model}</source>
             <translation>Sprachmodell: {model}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>larger than the page: only its middle is printed</source>
+            <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -4994,6 +5355,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger oder bitten Sie dort um das Schreibrecht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>Make room on the disk, or choose another folder.</source>
+            <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -5035,6 +5401,11 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
@@ -5043,6 +5414,16 @@
             <location filename="../../app/views/wording.py" />
             <source>Marked by hand</source>
             <translation>Von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>marked by hand</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Marks, findings and layers</source>
+            <translation>Markierungen, Befunde und Ebenen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5278,6 +5659,11 @@
             <translation>den Fokus bewegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>MP4 movie</source>
+            <translation>MP4-Film</translation>
+        </message>
+        <message>
             <location filename="../../resources/hanging/mr-head.toml" />
             <source>MR of the head: T1, T2, FLAIR, diffusion</source>
             <translation>MR Kopf: T1, T2, FLAIR, Diffusion</translation>
@@ -5322,6 +5708,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
+            <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -5513,6 +5904,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>No study open</source>
             <translation>Keine Studie geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>No texts</source>
+            <translation>Keine Texte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
@@ -5734,6 +6130,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Not verified by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
@@ -5752,6 +6153,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Nothing opened yet</source>
             <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Nothing was copied: {reason}</source>
+            <translation>Nichts wurde kopiert: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>nothing was recorded</source>
+            <translation>nichts wurde aufgezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -5928,6 +6339,11 @@
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Only the series that is shown</source>
+            <translation>Nur die gezeigte Serie</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -6432,6 +6848,11 @@
             <translation>Pneumothorax</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>PNG (exact)</source>
+            <translation>PNG (exakt)</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Point</source>
             <translation>Punkt</translation>
@@ -6512,6 +6933,11 @@
             <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Preview…</source>
+            <translation>Vorschau …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
@@ -6552,6 +6978,21 @@
             <translation>Preis der Fragen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Print preview</source>
+            <translation>Druckvorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Print the image</source>
+            <translation>Bild drucken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Print…</source>
+            <translation>Drucken …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Privacy</source>
             <translation>Datenschutz</translation>
@@ -6586,6 +7027,21 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Progress</source>
             <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>proposed</source>
+            <translation>vorgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>proposed by a tool, not reviewed by a person</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Proposed by AI, not for diagnosis</source>
+            <translation>Von KI vorgeschlagen, nicht zur Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -6860,6 +7316,26 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject all of this result</source>
+            <translation>Alle dieses Ergebnisses ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Reject finding</source>
+            <translation>Befund ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>rejected</source>
+            <translation>abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>Rejected by {name} on {time}</source>
+            <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -6966,6 +7442,11 @@
             <translation>Standardwerte</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Restore original</source>
+            <translation>Original wiederherstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -6989,6 +7470,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Results on an image that a tool was not made for may be meaningless. Your yes applies to this image in this conversation, and every result on it says so.</source>
             <translation>Ergebnisse auf einem Bild, für das ein Werkzeug nicht gemacht ist, können bedeutungslos sein. Ihr Ja gilt für dieses Bild in diesem Gespräch, und jedes Ergebnis darauf weist darauf hin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Review findings</source>
+            <translation>Befunde beurteilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -7183,6 +7669,21 @@
             <source>Save a picture of the window with --screenshot FILE.</source>
             <translation>Speichern Sie ein Bild des Fensters mit --screenshot DATEI.</translation>
         </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>Save it as GIF or as TIFF instead</source>
+            <translation>Speichern Sie es stattdessen als GIF oder TIFF</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Save the findings as a table (CSV), or the view as a picture.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Saved %n lines to {path}.</source>
@@ -7191,6 +7692,11 @@
                 <numerusform>%n Zeile in {path} gespeichert.</numerusform>
                 <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Saved in {path}</source>
+            <translation>Gespeichert in {path}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -7216,6 +7722,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Scale</source>
+            <translation>Skalierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -7516,6 +8027,16 @@
             <translation>Setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set all back to proposed</source>
+            <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Set finding back to proposed</source>
+            <translation>Befund wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>set of contours</source>
             <translation>Konturensatz</translation>
@@ -7638,6 +8159,16 @@
             <translation>Heatmaps zeigen oder ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show originals of edited findings</source>
+            <translation>Originale bearbeiteter Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/review_menu.py" />
+            <source>Show rejected findings</source>
+            <translation>Abgelehnte Befunde zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -7683,6 +8214,17 @@
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Sightline picture</source>
+            <translation>Sightline-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Sightline series</source>
+            <translation>Sightline-Serie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Sightline started</source>
             <translation>Sightline gestartet</translation>
@@ -7698,12 +8240,23 @@
             <translation>Sightline wurde geschlossen, bevor dies fertig war.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Sightline: Findings, unverified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/second_window.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Sightline: Segmentation, unverified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Size</source>
             <translation>Größe</translation>
         </message>
@@ -7823,6 +8376,11 @@
             <translation>Standardraum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Stands with what you accept, edit or reject. Empty: your login name.</source>
+            <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/anthropic_model.py" />
             <source>Start it once with `python3 installer/bootstrap.py run` without --viewer-only, which adds it; in an environment of your own: `pip install anthropic`. Or choose another provider.</source>
             <translation>Starten Sie einmal mit `python3 installer/bootstrap.py run` ohne --viewer-only, dann wird es ergänzt; in einer eigenen Umgebung: `pip install anthropic`. Oder wählen Sie einen anderen Anbieter.</translation>
@@ -7831,6 +8389,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Starting the model. This can take half a minute…</source>
             <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Starting…</source>
+            <translation>Wird gestartet…</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -7873,6 +8436,11 @@
             <translation>Schritte des Tests</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stop</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Stop (Esc)</source>
             <translation>Stopp (Esc)</translation>
@@ -7912,6 +8480,11 @@
             <location filename="../../app/audit/entry_text.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Stopped before the last file; the copies that were made stay.</source>
+            <translation>Vor der letzten Datei angehalten; die fertigen Kopien bleiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -8108,6 +8681,16 @@
             <translation>Text der Markierung</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
+            <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Texts</source>
+            <translation>Texte</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8223,6 +8806,16 @@
             <translation>Das Gespräch darf an {host} gesendet werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>the copy must not be made among the originals</source>
+            <translation>die Kopie darf nicht zwischen den Originalen angelegt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>the copying process did not start</source>
+            <translation>der kopierende Prozess ist nicht gestartet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>the decoding process sent a broken answer</source>
             <translation>der Dekodierprozess hat eine fehlerhafte Antwort gesendet</translation>
@@ -8271,6 +8864,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the download is not the published file ({0} {1}, expected {2})</source>
             <translation>der Download ist nicht die veröffentlichte Datei ({0} {1}, erwartet {2})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the encoder does not answer</source>
+            <translation>der Kodierer antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -8514,6 +9112,11 @@
             <translation>die Antwort des Hubs war nicht verständlich</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The image as shown</source>
+            <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>the image has no pixels (it declares {0} x {1})</source>
             <translation>das Bild hat keine Pixel (angegeben sind {0} x {1})</translation>
@@ -8644,6 +9247,21 @@
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks are empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on images of several series or sizes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>the masks lie on several multi-frame images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -8682,6 +9300,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>The models folder cannot be read</source>
             <translation>Der Modellordner ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the movie cannot be written ({reason})</source>
+            <translation>der Film kann nicht geschrieben werden ({reason})</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -8752,6 +9375,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>the picture is damaged: it has too many scans</source>
             <translation>das Bild ist beschädigt: Es hat zu viele Durchläufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The picture is on the clipboard</source>
+            <translation>Das Bild ist in der Zwischenablage</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -8843,6 +9471,15 @@
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The series: %n images</source>
+            <extracomment>Singular: The series: %n image</extracomment>
+            <translation>
+                <numerusform>Die Serie: %n Bild</numerusform>
+                <numerusform>Die Serie: %n Bilder</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
@@ -8924,6 +9561,11 @@
             <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
+            <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>the terms of {0} are not accepted</source>
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
@@ -8987,6 +9629,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>The weights come with program code of their publisher ({listed}). It can do whatever you can on this computer. Allow it only if you trust the publisher or have read the code.</source>
             <translation>Die Gewichte kommen mit Programmcode ihres Herausgebers ({listed}). Er kann auf diesem Computer alles, was Sie können. Erlauben Sie ihn nur, wenn Sie dem Herausgeber vertrauen oder den Code gelesen haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>The whole study</source>
+            <translation>Die ganze Studie</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9060,6 +9707,11 @@
             <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>there is no encoder for MP4 movies</source>
+            <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
@@ -9068,6 +9720,16 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>there is no mark or accepted finding to report</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>there is no mask to write</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9450,6 +10112,11 @@
             <translation>Drei nebeneinander</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>TIFF (exact; a page for each image)</source>
+            <translation>TIFF (exakt; je Bild eine Seite)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Time</source>
@@ -9571,6 +10238,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>True size</source>
             <translation>Wahre Größe</translation>
         </message>
@@ -9578,6 +10246,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>Try again</source>
             <translation>Versuchen Sie es erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>Try again.</source>
+            <translation>Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -9825,6 +10498,11 @@
             <translation>Warnung</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Warnings and sides only</source>
+            <translation>Nur Warnungen und Seiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>waveform</source>
             <translation>Wellenform</translation>
@@ -9852,6 +10530,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>What</source>
             <translation>Was</translation>
         </message>
@@ -9896,6 +10575,11 @@
             <translation>Was dürfen Werkzeuge?</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>What Sightline showed, {0}; grey levels as windowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -9914,6 +10598,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>What was asked</source>
             <translation>Was gefragt wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>What was copied and what was left out</source>
+            <translation>Was kopiert und was weggelassen wurde</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -9996,6 +10685,11 @@
             <translation>Während ein Schritt des Plans läuft.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Whole image, its own pixels</source>
+            <translation>Ganzes Bild, eigene Pixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>wide</source>
             <translation>breit</translation>
@@ -10058,6 +10752,16 @@
             <translation>Ist ein Bild geöffnet, wendet der Assistent Bildwerkzeuge darauf an und zeichnet ein, was sie finden. Allgemeine Fragen gehen auch ohne.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_sc.py" />
+            <source>with marks or texts drawn in</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>With names</source>
+            <translation>Mit Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10094,9 +10798,34 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>without names</source>
+            <translation>ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Without names and dates</source>
+            <translation>Ohne Namen und Daten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>Write one presentation state for each series.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each image.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Write one segmentation for each series.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10143,6 +10872,11 @@
             <location filename="../../app/settings.py" />
             <source>Your keyboard shortcuts</source>
             <translation>Ihre Tastenkürzel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your name for reports</source>
+            <translation>Ihr Name für Berichte</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -10225,6 +10959,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} and {1} exclude each other</source>
+            <translation>{0} und {1} schließen einander aus</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -10299,6 +11038,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>{0} is damaged: sha256 {1}, its manifest says {2}</source>
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>{0} is not a folder</source>
+            <translation>{0} ist kein Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -10511,6 +11255,11 @@
             <translation>{count}: zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>{done} of {count} files</source>
+            <translation>{done} von {count} Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{file}, line {line}</source>
             <translation>{file}, Zeile {line}</translation>
@@ -10574,6 +11323,11 @@ Runs on this computer; nothing leaves it. Click to change.</source>
             <translation>{model}
 Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translation>
         </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{names}. Your decisions stand. A result that differs is proposed beside them, one that is the same is not listed again.</source>
+            <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>{name} and %n more</source>
@@ -10607,6 +11361,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{place}: this line cannot be read.</source>
             <translation>{place}: Diese Zeile ist nicht lesbar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>{reason}. GIF movies can be saved.</source>
+            <translation>{reason}. GIF-Filme können gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />

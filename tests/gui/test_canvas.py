@@ -160,7 +160,8 @@ def test_reset_brings_back_window_polarity_and_view(scene: Scene):
     scene.drag(LEFT, QPoint(200, 150), (90, 60))
     scene.key(Qt.Key.Key_I)
     scene.canvas.set_zoom(9.0)
-    scene.key(Qt.Key.Key_R)
+    scene.canvas.reset()
+    scene.settle()
     np.testing.assert_array_equal(pixels_of(scene.canvas), before)
     assert scene.canvas.shown_window == Window(500, 1000, explanation="SOFT")
     assert scene.canvas.box.viewRect().left() <= -0.5 + 1e-6

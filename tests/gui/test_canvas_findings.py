@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtTest import QTest
 
-from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
+from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline, State
 from app.views.canvas.text_overlay import corner_blocks
 from app.workspace.studies import key_of
 from tests.gui.canvas_scene import LEFT, Scene
@@ -45,7 +45,8 @@ def test_every_geometry_is_drawn(scene: Scene):
         Point(20, 10),
         Heatmap(heat),
     ]
-    made = [finding(ref, shape, f"F{number}") for number, shape in enumerate(geometries)]
+    solid = State.ACCEPTED  # dashes have gaps
+    made = [finding(ref, shape, f"F{n}", state=solid) for n, shape in enumerate(geometries)]
     before = scene.canvas.grab().toImage()
     scene.workspace.annotations.add(made)
     scene.settle()

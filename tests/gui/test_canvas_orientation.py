@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, Polyline
+from app.imaging.findings import Box, Polyline, State
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
@@ -96,8 +96,10 @@ def test_a_pixel_is_found_where_it_is_drawn(scene: Scene, display: Display):
 def test_findings_letters_and_clicks_follow(scene: Scene, display: Display):
     scene.show(orientation=Orientation("L", "F"))
     scene.workspace.viewport.set_display(display)
-    line = finding(scene.canvas.frame.ref, Polyline(((5, 70), (40, 70))), "Width")
-    box = finding(scene.canvas.frame.ref, Box(60, 5, 95, 30), "Node")
+    line = finding(
+        scene.canvas.frame.ref, Polyline(((5, 70), (40, 70))), "Width", state=State.ACCEPTED
+    )
+    box = finding(scene.canvas.frame.ref, Box(60, 5, 95, 30), "Node", state=State.ACCEPTED)
     before = scene.canvas.grab().toImage()
     scene.workspace.annotations.add([line, box])
     scene.settle()
@@ -127,7 +129,8 @@ def test_keys_flip_and_rotate_and_reset_undoes_them(scene: Scene):
         (),
     ]
     scene.key(Qt.Key.Key_H)
-    scene.key(Qt.Key.Key_R)
+    scene.canvas.reset()
+    scene.settle()
     assert scene.canvas.overlay.corners.mark == ()
     assert scene.workspace.viewport.display == Display()
     assert scene.canvas.overlay.sides.left == "R"

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.pixels import pipeline
 from app.imaging.types import Lut, Shutter, Voi, VoiFunction, Window
+from app.views.canvas.corner_text import Corners
 from app.views.canvas.image_layer import Patch
 from app.views.canvas.rendering import Picture
 from tests.gui.canvas_scene import LEFT, Scene, move, pixels_of
@@ -341,14 +342,33 @@ def test_text_that_waits_for_a_picture_is_painted_without_one_too(scene: Scene):
     assert not paints.painted.contains(QPoint(250, 200))
 
 
-def test_a_step_of_a_drag_is_painted_once_with_its_text(scene: Scene):
+def test_the_texts_of_a_drag_are_made_once_for_all_windows_of_a_moment(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
     show(scene)
     QApplication.processEvents()
-    paints = Paints(scene.canvas.overlay)
+    overlay = scene.canvas.overlay
+    told: list[tuple[str, ...]] = []
+    set_corners = overlay.set_corners
+
+    def noting(corners: Corners, *, soon: bool = False) -> None:
+        told.append(corners.bottom_left)
+        set_corners(corners, soon=soon)
+
+    monkeypatch.setattr(overlay, "set_corners", noting)
+    for number in range(5):
+        scene.canvas.set_window(Window(1500, 800 + number))
+    assert not told
+    assert scene.canvas.busy
+    scene.settle()
+    scene.wait_until(lambda: not scene.canvas.busy)
+    assert len(told) == 1
+    assert any("804" in line for line in told[0])
+
+
+def test_the_texts_of_a_turned_image_turn_with_it(scene: Scene):
+    show(scene)
     told = scene.canvas.overlay.corners
     scene.canvas.set_window(Window(1500, 800))
+    scene.canvas.toggle_invert()
     assert scene.canvas.overlay.corners != told
-    assert paints.painted.isEmpty()
-    scene.settle()
-    scene.wait_until(lambda: not paints.painted.isEmpty())
-    assert paints.painted.contains(scene.canvas.overlay.rect())

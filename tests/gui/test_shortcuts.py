@@ -76,7 +76,7 @@ def test_a_new_key_works_and_the_old_one_no_longer_does(opened: Opened):
     assert invert.display.invert
     assert "(J)" in window.actions_.invert.toolTip()
     keys = dict(row for _, rows in help_dialogs.gestures(key_of(window)) for row in rows)
-    assert keys["J, R"].startswith("invert")
+    assert keys["J, Shift+R"].startswith("invert")
     window.find_command()
     (palette,) = window.findChildren(CommandPalette)
     QTest.keyClicks(palette.search, "image invert")
@@ -112,16 +112,16 @@ def test_keys_are_kept_and_given_back(opened: Opened, tmp_path: Path):
 def test_a_key_in_use_is_told_with_the_name_of_its_command(opened: Opened):
     window = opened()
     dialog = edit(window, "image invert")
-    QTest.keyClick(dialog.key, Qt.Key.Key_R)
-    assert "“Image › Reset view”" in dialog.note.text()
+    QTest.keyClick(dialog.key, Qt.Key.Key_F)
+    assert "“View › Fit to window”" in dialog.note.text()
     press(dialog.use)
-    assert (key_of(window)("invert"), key_of(window)("reset")) == ("R", "")
+    assert (key_of(window)("invert"), key_of(window)("fit")) == ("F", "")
     QTest.keyClick(dialog.key, Qt.Key.Key_Down)
     assert "scroll through the images" in dialog.note.text()
     assert not dialog.use.isEnabled()
     dialog.accept()
     window.canvas.set_window(None)
-    QTest.keyClick(window.canvas, Qt.Key.Key_R)
+    QTest.keyClick(window.canvas, Qt.Key.Key_F)
     assert window.workspace.viewport.display.invert
 
 

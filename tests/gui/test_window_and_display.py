@@ -249,7 +249,7 @@ def test_a_useless_window_of_a_file_is_named_and_replaced_by_one_click(
     assert "(fitted to the image)" in canvas.overlay.corners.bottom_left[-1]
     assert not hint.isVisible()
     activate(window, wait_until)
-    QTest.keyClick(canvas, KEY.Key_R)
+    QTest.keyClick(canvas, KEY.Key_R, Qt.KeyboardModifier.ShiftModifier)
     wait_until(lambda: not window.busy)
     assert canvas.shown_window == voi.windows[0]
     assert not hint.isVisible()
@@ -493,7 +493,8 @@ def test_a_colour_map_colours_the_greys_and_reset_ends_it(scene: Scene, changes:
     inverted = rendered(scene, True)
     got = colours_of(scene)[:, 10:]
     np.testing.assert_array_equal(got, colormaps.table("hot iron")[inverted][:, 10:])
-    scene.key(KEY.Key_R)
+    scene.canvas.reset()
+    scene.settle()
     np.testing.assert_array_equal(scene.canvas.layer.patches[-1].pixels.astype(np.uint8), greys)
     assert "Colour map" not in bottom_left(scene)
     assert not bar.isVisible()

@@ -104,7 +104,12 @@ class Director:
         this run; `lacks` returns whether a tool lacks a model or package that it requires.
         """
         question, notes = self._request.question, self._request.image_notes
-        history = list(self._request.thread.history)
+        # What the user has rejected does not count as a result: later answers must not rest on it.
+        rejected = self._request.rejected_calls
+        history = [
+            item.model_copy(update={"ok": False}) if item.call_id in rejected else item
+            for item in self._request.thread.history
+        ]
         self._schemas = {schema.name: schema for schema in schemas}
         self.offered = frozenset(self._schemas)
         self.intent = planner.interpret(

@@ -13,6 +13,7 @@ from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.palette import lut_of_item
+from app.imaging.dicom.suv import suv_map
 from app.imaging.pixels.lut_ranges import ANY, Range, stored_range
 from app.imaging.pixels.windows import valid_window
 from app.imaging.types import Lut, RealWorldMap, Rescale, Voi, VoiFunction, Window
@@ -157,14 +158,19 @@ def real_world_of(attributes: FrameAttributes) -> tuple[RealWorldMap, ...]:
     """Return a frame's real world value maps, without incomplete or contradictory ones.
 
     The frame's own maps are used if it has any, else those shared by all frames, else those at the
-    top level. Real World Value Mapping objects in other files are not searched.
+    top level. Real World Value Mapping objects in other files are not searched. For PET, SUVbw is
+    added where the header suffices for it.
     """
     sequence: Any = attributes.value("RealWorldValueMappingSequence")
-    if not isinstance(sequence, Sequence):
-        return ()
-    signed = attributes.header.value("PixelRepresentation") == 1
-    maps = (_map(item, signed) for item in sequence[:_MAX_ITEMS])
-    return tuple(found for found in maps if found is not None)
+    maps: tuple[RealWorldMap, ...] = ()
+    if isinstance(sequence, Sequence):
+        signed = attributes.header.value("PixelRepresentation") == 1
+        read = (_map(item, signed) for item in sequence[:_MAX_ITEMS])
+        maps = tuple(found for found in read if found is not None)
+    if any("SUV" in one.units for one in maps):
+        return maps
+    computed = suv_map(attributes, rescale_of(attributes))
+    return maps if computed is None else (*maps, computed)
 
 
 def _map(item: Dataset, signed: bool) -> RealWorldMap | None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
+from app.imaging.exports import DicomExport
 from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
@@ -77,6 +80,15 @@ def presentation_entry(payload: Message) -> Message:
     from app.imaging.objects.presentation_states import read_presentation
 
     return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}
+
+
+def export_entry(payload: Message) -> Message:
+    """Return as "file" the bytes of the DICOM object that `payload["export"]` describes."""
+    from app.imaging.objects.writing import write_object
+
+    silence_pydicom()
+    data = write_object(unpack(DicomExport, payload["export"]))
+    return {"file": np.frombuffer(data, np.uint8)}
 
 
 def _opened(payload: Message, name: str) -> Instance:

@@ -10,6 +10,7 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QObject,
+    QPoint,
     QRect,
     QRectF,
     QSignalBlocker,
@@ -37,7 +38,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.findings import Finding, Point, Provenance
+from app.imaging.findings import Finding, Point, Provenance, State
 from app.imaging.layers import LayerItem
 from app.imaging.types import ImageRef
 from app.views import icons, wording
@@ -46,7 +47,7 @@ from app.views.layouts import column
 from app.views.theme import SPACE, THEME, TYPE, ui_font
 from app.views.translation import tr, translatable
 from app.views.widgets import EmptyState, Index, plain_tip
-from app.workspace import drawing
+from app.workspace import drawing, review
 from app.workspace.annotations import Annotation
 from app.workspace.layers import LayerEntry
 from app.workspace.workspace import Workspace
@@ -54,6 +55,12 @@ from app.workspace.workspace import Workspace
 _FROM_FILE = translatable("Labels from a file, overlaid on the image")
 BY_HAND, BY_AI = translatable("Made by hand"), translatable("AI findings")
 _NOTES = {BY_HAND: "", BY_AI: translatable("not for diagnosis")}
+STATE_ICONS = {
+    State.PROPOSED: "sparkles",
+    State.ACCEPTED: "check",
+    State.EDITED: "pen-line",
+    State.REJECTED: "ban",
+}
 GROUP_HEIGHT, MAKER_HEIGHT, NOTED_HEIGHT, FINDING_HEIGHT, BUTTON = 34, 26, 44, 30, 16
 
 
@@ -143,7 +150,8 @@ class FindingsDelegate(QStyledItemDelegate):
             painter.setPen(QColor(THEME.accent) if selected else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(THEME.selected if selected else THEME.raised))
             painter.drawRoundedRect(card, SPACE.radius_small, SPACE.radius_small)
-        drawn = row.annotation.visible and row.here
+        rejected = bool(row.state) and row.finding.state is State.REJECTED
+        drawn = row.annotation.visible and row.here and not rejected
         rect = option.rect
         eye, _delete = button_rects(rect)
         left = rect.left() + SPACE.l
@@ -153,6 +161,10 @@ class FindingsDelegate(QStyledItemDelegate):
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(swatch, 3, 3)
         text_left = left + 11 + SPACE.s
+        if row.state:
+            mark = QRect(text_left, rect.center().y() - 6, 13, 13)
+            icons.draw(painter, STATE_ICONS[row.finding.state], mark)
+            text_left = mark.right() + SPACE.s
         # The buttons need room only where they are wanted: names must be readable.
         buttons = selected or hovered or not row.annotation.visible
         end = eye.left() - SPACE.s if buttons else rect.right() - SPACE.l
@@ -203,6 +215,7 @@ class FindingsList(QWidget):
     """The findings panel; choosing a finding selects it and shows it on the canvas."""
 
     count_changed = Signal(int)
+    menu_wanted = Signal(list, QPoint)  # ids of a row's findings; a place on the screen
     removed = Signal(int)  # how many; the window offers to undo it
     shown = Signal(str)  # finding id: bring it into view
 
@@ -225,6 +238,8 @@ class FindingsList(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
         column(self._stack, margins=(0, 0, 0, SPACE.xs), parent=self)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._ask_for_menu)
         self.view.clicked.connect(self._choose)
         self.view.selectionModel().currentChanged.connect(lambda now, _was: self._choose(now))
         self.delegate.toggled.connect(self.toggle)
@@ -277,6 +292,13 @@ class FindingsList(QWidget):
         elif finding_ids:
             self._workspace.annotations.remove(finding_ids)
             self.removed.emit(len(finding_ids))
+
+    def _ask_for_menu(self, place: QPoint) -> None:
+        index = self.view.indexAt(place)
+        row = self.model.row(index) if index.isValid() else None
+        ids = [row.finding.id] if isinstance(row, FindingRow) else list(row.ids) if row else []
+        if ids and "\0" not in ids[0]:
+            self.menu_wanted.emit(ids, self.view.viewport().mapToGlobal(place))
 
     def _selected(self) -> list[str]:
         selected = self._workspace.annotations.selected
@@ -345,6 +367,7 @@ class GroupRow:
     ids: tuple[str, ...]
     visible: bool
     folded: bool
+    unverified: bool = True  # some finding is one of a tool's that nobody has accepted
 
     @property
     def count(self) -> int:
@@ -354,7 +377,7 @@ class GroupRow:
     @property
     def note(self) -> str:
         """The warning that holds for every finding of the group; "" for none."""
-        return _NOTES[self.title]
+        return _NOTES[self.title] if self.unverified else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +413,12 @@ class FindingRow:
     def title(self) -> str:
         """The finding's label."""
         return wording.label_text(self.finding)
+
+    @property
+    def state(self) -> str:
+        """What a person has made of a tool's finding, as a word; "" for a drawing or a label."""
+        by_tool = not self.tint and not drawing.by_hand(self.finding)
+        return wording.state_name(self.finding.state) if by_tool else ""
 
     @property
     def value(self) -> str:
@@ -507,7 +536,8 @@ class FindingsModel(QAbstractListModel):
             self.known.update(ids)
             if every:
                 seen = any(one.visible for one in every)
-                rows.append(GroupRow(title, ids, seen, title in self.folded))
+                open_ = any(review.unverified(one.finding) for one in every)
+                rows.append(GroupRow(title, ids, seen, title in self.folded, open_))
             for (maker, details), members in makers.items() if title not in self.folded else ():
                 if maker:
                     ids = tuple(item.finding.id for item in members)
@@ -567,6 +597,9 @@ class FindingsModel(QAbstractListModel):
             if isinstance(row, GroupRow):
                 return f"{tr(row.title)}: {row.count}"
             return row.maker if isinstance(row, MakerRow) else f"{row.title}  {row.value}".strip()
+        if role == Qt.ItemDataRole.AccessibleTextRole and isinstance(row, FindingRow):
+            parts = (row.title, row.value, row.state)
+            return ", ".join(part for part in parts if part)
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(_tip(row))
         return None
@@ -615,5 +648,6 @@ def _tip(row: Row) -> str:
         lines = [row.maker, row.details, "" if row.note else tr(wording.NOT_FOR_DIAGNOSIS)]
     else:
         details = wording.maker_details(row.finding)
-        lines = [f"{row.title}  {row.value}".strip(), row.detail, details]
+        state = wording.state_text(row.finding) if row.state else ""
+        lines = [f"{row.title}  {row.value}".strip(), row.detail, state, details]
     return "\n".join(line for line in lines if line)

@@ -41,6 +41,7 @@ from app.views.canvas.rendering import displayed_pixels
 from app.views.theme import DARK, ui_font
 from app.views.theme import color as with_alpha
 from app.views.translation import tr
+from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layers import OPACITY
 from app.workspace.viewport import Display
@@ -292,7 +293,9 @@ def _draw_findings(
             shape = finding_shapes.build(finding.geometry)
             tint = DARK.annotation_color(annotation.color)
             heat = isinstance(finding.geometry, Heatmap)
-            style = FindingStyle(tint, strength=marks.heat_strength if heat else 1.0)
+            strength = marks.heat_strength if heat else 1.0
+            state = State.ACCEPTED if drawing.by_hand(finding) else finding.state
+            style = FindingStyle(tint, strength=strength, state=state)
             painter.save()
             painter.setTransform(to_view)
             item_kind(finding).draw(painter, shape, style)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding, Geometry, Heatmap, Mask
+from app.imaging.findings import Finding, Geometry, Heatmap, Mask, State
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame, ImageRef
 from app.views.background import Background
@@ -47,6 +48,7 @@ class AnnotationLayer(QObject):
         self._projected: dict[str, tuple[Finding, Finding]] = {}
         self._counting: Geometry | None = None
         self._items: dict[str, AnnotationItem] = {}
+        self._originals: dict[str, AnnotationItem] = {}  # of edited findings, beside them
         self._shapes: dict[str, tuple[Geometry, finding_shapes.Shape]] = {}
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
@@ -119,7 +121,13 @@ class AnnotationLayer(QObject):
 
     def sync(self) -> None:
         """Make the graphics items match the workspace's findings."""
-        wanted = {one.finding.id: one for one in self._shown() if one.visible}
+        rejected = self._annotations.rejected_shown
+        wanted = {
+            one.finding.id: one
+            for one in self._shown()
+            if one.visible and (rejected or one.finding.state is not State.REJECTED)
+        }
+        self._sync_originals(wanted.values())
         draft = self._draft
         if draft is not None and draft.image == self._ref:
             known = wanted.get(draft.id)
@@ -148,6 +156,44 @@ class AnnotationLayer(QObject):
     def shown(self) -> tuple[Annotation, ...]:
         """Return the annotations on the shown image, hidden ones too."""
         return tuple(self._shown())
+
+    def _sync_originals(self, shown: Iterable[Annotation]) -> None:
+        """Draw the originals of edited findings, if the user wants to compare."""
+        wanted = {
+            item.finding.id: item
+            for item in (shown if self._annotations.originals_shown else ())
+            if item.finding.original is not None
+        }
+        for key in [*self._originals]:
+            if (
+                key not in wanted
+                or self._originals[key].finding is not wanted[key].finding.original
+            ):
+                self._view.remove_item(self._originals.pop(key))
+        for key in [key for key in wanted if key not in self._originals]:
+            original = wanted[key].finding.original
+            assert original is not None
+            tint = DARK.annotation_color(wanted[key].color)
+            item = item_kind(original)(original, FindingStyle(tint, original=True))
+            self._originals[key] = item
+            self._view.add_item(item)
+            if finding_shapes.is_light(original):
+                item.set_shape(finding_shapes.build(original.geometry))
+            else:
+                self._background.submit(
+                    partial(finding_shapes.build, original.geometry),
+                    partial(self._take_original, key, item),
+                    lambda _error: None,
+                )
+
+    def _take_original(self, key: str, item: AnnotationItem, shape: finding_shapes.Shape) -> None:
+        if self._originals.get(key) is item:
+            item.set_shape(shape)
+
+    @property
+    def originals(self) -> tuple[AnnotationItem, ...]:
+        """The graphics items of the originals beside edited findings."""
+        return tuple(self._originals.values())
 
     def _shown(self) -> list[Annotation]:
         """Return the annotations on the shown image, and those of sections in its plane."""
@@ -209,6 +255,8 @@ class AnnotationLayer(QObject):
         self._counting = finding.geometry
 
         def take(counted: Finding) -> None:
+            if any(one.name == "Mean" for one in counted.measurements):
+                self._counting = None  # else there is nothing to count, however often it is asked
             known = self._annotations.get(finding.id)
             if known is not None and known.finding.geometry is finding.geometry:
                 values = counted.measurements
@@ -276,7 +324,9 @@ class AnnotationLayer(QObject):
         handles = strong and self.has_handles(annotation.finding)
         strength = self._strength_of(annotation.finding)
         tint = DARK.annotation_color(annotation.color)
-        return FindingStyle(tint, strong, handles=handles, strength=strength)
+        finding = annotation.finding
+        state = State.ACCEPTED if drawing.by_hand(finding) else finding.state
+        return FindingStyle(tint, strong, handles=handles, strength=strength, state=state)
 
     def has_handles(self, finding: Finding) -> bool:
         """Return whether the user can move a finding's points now.

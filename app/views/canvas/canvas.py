@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 )
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Mask, State
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import planes
 from app.imaging.space.planes import FramePlane
@@ -63,7 +63,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import calibration, drawing, plane_marks
+from app.workspace import calibration, drawing, plane_marks, review
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -71,7 +71,7 @@ from app.workspace.workspace import Workspace
 BRUSH_KEYS = ("[", "]")
 """Keys that change the size of the brush while it is in hand."""
 
-MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IRF0HVLBMEW")))
+MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IARF0HVLBMEW")))
 """Keys of the canvas for what a window has in its menus."""
 
 SMALL = 300
@@ -79,6 +79,9 @@ SMALL = 300
 
 
 _OTHER_SCREEN = (QEvent.Type.ScreenChangeInternal, QEvent.Type.DevicePixelRatioChange)
+
+TEXTS_MS = 25
+"""Time in which the texts follow a changed window, at the latest; the picture does not wait."""
 
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
@@ -135,6 +138,8 @@ class Canvas(ImageView):
         self._rendering = rendering or Background(1, self)
         self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
+        self._texts = QTimer(self, singleShot=True, interval=TEXTS_MS)
+        self._texts.timeout.connect(self._update_overlay)
         self.layer_drawing = LayerDrawing(self, self.model.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.drawing_tool = DrawingTool(
@@ -183,6 +188,7 @@ class Canvas(ImageView):
 
     def close_models(self) -> None:
         """Stop rendering; call before the canvas is deleted."""
+        self._texts.stop()
         self._renderer.drop()
         self._rendering.close()
         self.findings_layer.close()
@@ -275,9 +281,10 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its picture, a layer or the shape of a finding is still unfinished."""
+        """Whether a frame, its picture or texts, a layer or a finding's shape is unfinished."""
         drawn = self.layer_drawing.ready and self.findings_layer.ready
-        return self.scroller.waiting or self._renderer.busy or not drawn
+        written = not self._texts.isActive()
+        return self.scroller.waiting or self._renderer.busy or not (drawn and written)
 
     def annotation_items(self) -> list[AnnotationItem]:
         """Return the graphics items that draw the findings."""
@@ -344,7 +351,13 @@ class Canvas(ImageView):
         if model.frame is job.frame or stays:
             self._render(job)
             self._lay_out(job.frame)
-            self._update_overlay(soon=True)
+            if replace(shown.job.display, window=model.display.window) == model.display:
+                # Making texts takes the rendering thread's time at Python's lock: a drag would
+                # lose a quarter of its pictures to numbers that nobody can read so quickly.
+                if not self._texts.isActive():
+                    self._texts.start()
+            else:
+                self._update_overlay(soon=True)
             self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
@@ -540,6 +553,7 @@ class Canvas(ImageView):
     def _update_overlay(self, *, soon: bool = False) -> None:
         if self._taking:
             return  # it is updated once the picture is taken
+        self._texts.stop()
         self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
@@ -603,6 +617,22 @@ class Canvas(ImageView):
         if any(one.id == selected for one in self.findings_layer.findings):
             self._workspace.annotations.remove([selected])
 
+    def decide(self, state: State) -> None:
+        """Accept or reject the selected finding if it is drawn on this canvas."""
+        selected = self._workspace.annotations.selected
+        if any(one.id == selected for one in self.findings_layer.findings):
+            self._workspace.annotations.decide([selected], state)
+
+    def edit_selected(self) -> None:
+        """Take the brush for a mask, else put the tool away so that the handles can be dragged.
+
+        Without a selected finding the brush is taken, for the mask under the cursor.
+        """
+        item = self._workspace.annotations.get(self._workspace.annotations.selected)
+        geometry = item.finding.geometry if item is not None else None
+        brush = geometry is None or isinstance(geometry, Mask)
+        self.drawing_tool.set_tool(drawing.BRUSH if brush else "")
+
     def presets(self) -> tuple[Window, ...]:
         """Return the windows of the menu of presets, in its order; () without an image."""
         own = self._workspace.window_presets.own
@@ -621,8 +651,8 @@ class Canvas(ImageView):
             self._update_overlay()
 
     def _makers(self) -> list[str]:
-        """Return the titles of the tools that made the findings on the canvas."""
-        made = (one for one in self.findings_layer.findings if not drawing.by_hand(one))
+        """Return the titles of the tools whose findings on the canvas nobody has accepted."""
+        made = (one for one in self.findings_layer.findings if review.unverified(one))
         return [wording.maker_text(finding, self._workspace.title_of) for finding in made]
 
     def _presentation_text(self, job: Job) -> str:
@@ -918,7 +948,6 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Home: lambda: scroll.to(0),
         key.Key_End: lambda: scroll.to(scroll.place[1] - 1),
         key.Key_I: canvas.toggle_invert,
-        key.Key_R: canvas.reset,
         key.Key_F: canvas.fit,
         key.Key_0: canvas.one_to_one,
         **{
@@ -935,7 +964,9 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_L: lambda: measuring.set_tool(drawing.RULER),
         key.Key_B: lambda: measuring.set_tool(drawing.BOX),
         key.Key_M: lambda: measuring.set_tool(drawing.POINT),
-        key.Key_E: lambda: measuring.set_tool(drawing.BRUSH),
+        key.Key_A: lambda: canvas.decide(State.ACCEPTED),
+        key.Key_E: canvas.edit_selected,
+        key.Key_R: lambda: canvas.decide(State.REJECTED),
         key.Key_W: lambda: measuring.set_tool(drawing.WINDOW_REGION),
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,

@@ -25,6 +25,7 @@ from app.imaging.findings import (
     Polygon,
     Polyline,
     Segments,
+    State,
 )
 from app.views.canvas.finding_shapes import Shape
 from app.views.theme import DARK
@@ -35,6 +36,10 @@ FILL = 0.15  # opacity of a mask's fill: the lung markings must stay readable
 FILL_STRONG = 0.28  # under the mouse or selected
 LINE = 1.8  # px on screen
 LINE_STRONG = 2.8
+LINE_THIN = 1.0  # of rejected findings
+FAINT = 0.5  # opacity of rejected findings and of originals
+DASHES, DOTS = (5.0, 3.0), (1.0, 3.0)  # px on screen: line and gap, by turns
+EDIT_MARK = 4.0  # half size of the mark of an edited finding, px on screen
 TICK = 6.0  # half length of a measured line's end ticks, px on screen
 HANDLE = 4.0  # radius of a point that can be moved, px on screen
 HEAD = 13.0  # length of an arrow's head, px on screen
@@ -49,12 +54,21 @@ class FindingStyle:
         strong: Whether the finding is selected or under the mouse.
         handles: Whether to draw handles at points that can be moved.
         strength: Opacity of a heatmap, 0 to 1.
+        state: Proposed ones are dashed, edited ones marked, rejected ones dotted, thin and faint.
+        original: Whether it is the tool's finding beside the edited one: dashed and faint.
     """
 
     color: str
     strong: bool = False
     handles: bool = False
     strength: float = 1.0
+    state: State = State.ACCEPTED
+    original: bool = False
+
+    @property
+    def faint(self) -> float:
+        """Factor of the opacity."""
+        return FAINT if self.original or self.state is State.REJECTED else 1.0
 
 
 class AnnotationItem(QGraphicsItem):
@@ -122,6 +136,8 @@ class AnnotationItem(QGraphicsItem):
         if self.outline is None:
             return
         self.draw(painter, self.outline, self.style)
+        if self.style.state is State.EDITED and not self.style.original:
+            self._mark_edited(painter, self.outline)
         if self.style.handles:
             with on_screen(painter) as transform:
                 painter.setPen(self.pen(self.style))
@@ -130,14 +146,30 @@ class AnnotationItem(QGraphicsItem):
                     center = transform.map(QPointF(x, y))
                     painter.drawEllipse(center, HANDLE, HANDLE)
 
+    def _mark_edited(self, painter: QPainter, shape: Shape) -> None:
+        """Draw a small filled diamond at the label's anchor."""
+        with on_screen(painter) as transform:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            center = transform.map(shape.anchor)
+            painter.setPen(QPen(QColor(DARK.overlay_shade), 1.0))
+            painter.setBrush(QColor(self.style.color))
+            corners = ((0, -EDIT_MARK), (EDIT_MARK, 0), (0, EDIT_MARK), (-EDIT_MARK, 0))
+            painter.drawPolygon([center + QPointF(x, y) for x, y in corners])
+
     @staticmethod
     def pen(style: FindingStyle) -> QPen:
         """Return the pen for a style; its width is in screen px, for use within `on_screen`."""
-        pen = QPen(QColor(style.color))
-        pen.setWidthF(LINE_STRONG if style.strong else LINE)
+        rejected = style.state is State.REJECTED
+        pen = QPen(with_alpha(style.color, style.faint) if style.faint < 1 else QColor(style.color))
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        width = LINE_THIN if rejected else LINE
+        pen.setWidthF(LINE_STRONG if style.strong else width)
+        if rejected or style.original or style.state is State.PROPOSED:
+            dashes = DOTS if rejected and not style.original else DASHES
+            pen.setDashPattern([length / pen.widthF() for length in dashes])
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)  # round ones would double the time
         # Round joins would double the time of an outline with a thousand corners.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
-        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         return pen
 
     @classmethod
@@ -155,7 +187,7 @@ class MaskItem(AnnotationItem):
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
-        fill = with_alpha(style.color, FILL_STRONG if style.strong else FILL)
+        fill = with_alpha(style.color, (FILL_STRONG if style.strong else FILL) * style.faint)
         if shape.image is not None and shape.image_rect is not None:
             shape.image.setColorTable([0, fill.rgba()])
             painter.drawImage(shape.image_rect, shape.image)
@@ -201,7 +233,8 @@ class PolylineItem(AnnotationItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         # A dark line under the coloured one keeps it readable on bright bone.
         under = cls.pen(style)
-        under.setColor(with_alpha(DARK.overlay_shade, 0.55))
+        under.setStyle(Qt.PenStyle.SolidLine)
+        under.setColor(with_alpha(DARK.overlay_shade, 0.55 * style.faint))
         under.setWidthF(under.widthF() + 2.0)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
@@ -254,7 +287,8 @@ class SegmentsItem(AnnotationItem):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         under = cls.pen(style)
-        under.setColor(with_alpha(DARK.overlay_shade, 0.55))
+        under.setStyle(Qt.PenStyle.SolidLine)
+        under.setColor(with_alpha(DARK.overlay_shade, 0.55 * style.faint))
         under.setWidthF(under.widthF() + 2.0)
         with on_screen(painter) as transform:
             for pen in (under, cls.pen(style)):
@@ -303,7 +337,7 @@ class HeatmapItem(AnnotationItem):
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         if shape.image is not None and shape.image_rect is not None and style.strength > 0:
             painter.save()
-            painter.setOpacity(painter.opacity() * style.strength)
+            painter.setOpacity(painter.opacity() * style.strength * style.faint)
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             painter.drawImage(shape.image_rect, shape.image)
             painter.restore()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTransform
 
-from app.imaging.findings import Finding, Polyline
+from app.imaging.findings import Finding, Polyline, State
 from app.views import wording
 from app.views.canvas.finding_shapes import Shape
 from app.views.theme import DARK, TYPE, ui_font
@@ -67,6 +67,8 @@ def chip_of(
 ) -> Chip:
     """Return a finding's chip, whose text may be ""; `to_view` maps `shape` to px of the view."""
     text = wording.chip_text(finding)
+    if text and not drawing.by_hand(finding) and finding.state is not State.PROPOSED:
+        text = f"{text} · {wording.state_name(finding.state)}"
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
         return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
     start = to_view.map(shape.ends[0]) if shape.ends else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.agent.privacy.model_pictures import risk_of
+from app.agent.privacy.burnt_in_text import risk_of
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.layers import Layer, LayerFrame, layers_for

@@ -17,6 +17,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
@@ -48,6 +49,7 @@ from app.views.text_view import TextView
 from app.views.theme import SPACE, part_sheet
 from app.views.translation import tr, translatable
 from app.views.widgets import ElidedLabel, push_button
+from app.workspace import review
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
@@ -162,7 +164,7 @@ class SettingsDialog(QDialog):
     @cached_property
     def appearance(self) -> AppearancePage:
         """The page about how the windows look."""
-        return AppearancePage(self._settings.theme)
+        return AppearancePage(self._settings.theme, self._settings.reviewer)
 
     def show_page(self, name: str) -> None:
         """Show a page: "model", "limits", "tools", "privacy" or "appearance"."""
@@ -178,6 +180,7 @@ class SettingsDialog(QDialog):
             changed |= self.tools.device_values()
         if "appearance" in self.__dict__:
             changed["theme"] = self.appearance.theme.value
+            changed["reviewer"] = self.appearance.reviewer.text().strip()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
@@ -337,9 +340,9 @@ class LimitsPage(SettingsPage):
 
 
 class AppearancePage(SettingsPage):
-    """The page about how the windows look."""
+    """The page about how the windows look, and the user's name."""
 
-    def __init__(self, theme: str) -> None:
+    def __init__(self, theme: str, reviewer: str) -> None:
         super().__init__()
         self.add_heading(tr("How do the windows look?"))
         form = Form()
@@ -348,6 +351,11 @@ class AppearancePage(SettingsPage):
         self.theme.choose(theme)
         note = tr("Also under View > Theme. Images are on black in every theme.")
         form.add_row(tr("Theme"), self.theme, note=note)
+        self.reviewer = QLineEdit(reviewer)
+        self.reviewer.setMaxLength(64)
+        self.reviewer.setPlaceholderText(review.login())
+        note = tr("Stands with what you accept, edit or reject. Empty: your login name.")
+        form.add_row(tr("Your name for reports"), self.reviewer, note=note)
         self.column.addLayout(form)
         self.column.addStretch(1)
 

@@ -39,6 +39,11 @@ def said(action: str, **facts: Any) -> str:
         ("exported", {"what": "picture", "form": "png"}, "Exported: picture, png"),
         ("images_read", {"images": ["a"]}, "Images read: 1 image"),
         ("consent_withdrawn", {"host": "h"}, "Consent withdrawn: h"),
+        (
+            "findings_decided",
+            {"state": "rejected", "ids": ["a", "b"], "count": 2},
+            "Findings reviewed: 2 rejected",
+        ),
         ("grants_withdrawn", {"tool": ""}, "Permission withdrawn: every tool"),
         ("session_rule", {"tool": "every tool", "rule": "ask"}, "every tool: ask"),
         (

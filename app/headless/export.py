@@ -1,0 +1,225 @@
+"""The command `export`: findings and images as DICOM objects, tables or pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.audit.exports import record_export
+from app.errors import FileProblem, UsageError
+from app.headless.common import open_program, scan_source
+from app.imaging import guards
+from app.imaging.exports import KINDS, DicomExport, View, chosen
+from app.imaging.finding_files import read_findings
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+    Segments,
+)
+from app.imaging.pixels import pipeline
+from app.imaging.types import Instance, ScanResult, Window
+from app.settings import write_atomic
+from app.wiring import Program
+from app.workspace.studies import instances_of
+from app.workspace.workspace import first_to_show
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The arguments of `export`.
+
+    Attributes:
+        findings: JSON file of findings; None for none.
+        image: File, folder or archive with the images.
+        form: One of `FORMS`.
+        frame: Frame from 0 for forms about one frame; None for that of the first finding.
+        proposed: Whether findings that nobody has accepted are written, too.
+        verified_by: Who verifies a report; "" leaves it unverified.
+    """
+
+    image: Path
+    form: str
+    out: Path
+    findings: Path | None = None
+    frame: int | None = None
+    window: Window | None = None
+    force: bool = False
+    proposed: bool = False
+    verified_by: str = ""
+    organization: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is exported: the scanned images, the chosen findings and the image they are on."""
+
+    program: Program
+    request: ExportRequest
+    result: ScanResult
+    findings: tuple[Finding, ...]
+    shown: Instance
+    frame: int
+
+    @property
+    def images(self) -> tuple[Instance, ...]:
+        """The images with findings; without any, the one that is shown."""
+        uids = {one.image.sop_instance_uid for one in self.findings}
+        found = [one for one in instances_of(self.result.studies) if one.sop_instance_uid in uids]
+        return tuple({one.sop_instance_uid: one for one in found}.values()) or (self.shown,)
+
+
+def export(request: ExportRequest) -> int:
+    """Write one file and return the exit code.
+
+    Raises:
+        FileProblem: Something cannot be read, written, or expressed in the form.
+        UsageError: The arguments do not fit together.
+    """
+    with open_program() as program:
+        subject = _subject(program, request)
+        data = _WRITERS[request.form](subject)
+        opened = [request.image, *(one.path for one in instances_of(subject.result.studies))]
+        with record_export(
+            program.audit,
+            "findings",
+            request.out,
+            images=[one.sop_instance_uid for one in subject.images],
+            opened=opened,
+            replace=request.force,
+        ):
+            write_file(request.out, data)
+    return 0
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file, complete or not at all; raise FileProblem where that fails."""
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise guards.problem(
+            path,
+            f"it cannot be written ({error.strerror or 'unknown reason'})",
+            "Check the folder's permissions and the space on the disk",
+        ) from None
+
+
+def _subject(program: Program, request: ExportRequest) -> Subject:
+    result = scan_source(program.decoder, request.image)
+    given = tuple(read_findings(request.findings)) if request.findings is not None else ()
+    uids = {one.sop_instance_uid for one in instances_of(result.studies) if one.has_frames}
+    here = tuple(one for one in given if one.image.sop_instance_uid in uids)
+    if given and not here:
+        raise FileProblem(
+            "none of the findings is on these images",
+            subject=str(request.findings),
+            remedy="Give with --image the images on which the findings were made.",
+        )
+    kept = chosen(here, proposed=request.proposed)
+    for count, why in (
+        (len(given) - len(here), "on other images"),
+        (len(here) - len(kept), "not accepted; --proposed takes what is only proposed, too"),
+    ):
+        if count:
+            print(f"sightline: {count} findings are left out: {why}", file=sys.stderr)
+    first = first_to_show(result)
+    if kept:
+        wanted = kept[0].image.sop_instance_uid
+        every = instances_of(result.studies)
+        first = next(one for one in every if one.sop_instance_uid == wanted)
+    if first is None or not first.has_frames:
+        raise FileProblem(
+            "there is no image in it", subject=str(request.image), remedy="Give images."
+        )
+    frame = request.frame if request.frame is not None else kept[0].image.frame if kept else 0
+    if not 0 <= frame < first.frames:
+        remedy = f"Choose one from 0 to {first.frames - 1}."
+        raise UsageError(f"there is no frame {frame}", subject=str(request.image), remedy=remedy)
+    return Subject(program, request, result, kept, first, frame)
+
+
+def _dicom(subject: Subject) -> bytes:
+    request = subject.request
+    view = View(subject.shown.sop_instance_uid, subject.frame, request.window)
+    picture = None
+    if request.form == "sc":
+        frame = subject.program.decoder.frame(subject.shown, subject.frame).result()
+        grey = pipeline.render(frame, request.window)
+        picture = grey if grey.ndim == 3 else np.repeat(grey[..., None], 3, axis=2)
+    job = DicomExport(
+        request.form,
+        (subject.shown,) if request.form == "sc" else subject.images,
+        subject.findings,
+        verifier=request.verified_by,
+        organization=request.organization,
+        views=(view,),
+        picture=picture,
+        marked=False,
+    )
+    return subject.program.decoder.dicom_object(job).result()
+
+
+_COLUMNS = (
+    *("id", "label", "code", "coding_scheme", "site", "state", "reviewer", "reviewed", "tool"),
+    *("model", "score", "sop_instance_uid", "frame", "geometry", "points"),
+    *("measurement", "value", "units", "rests_on"),
+)
+
+
+def findings_csv(findings: tuple[Finding, ...]) -> bytes:
+    """Return a table with a line for each measurement, or for each finding without any."""
+    stream = io.StringIO(newline="")
+    table = csv.writer(stream)
+    table.writerow(_COLUMNS)
+    for one in findings:
+        code, site = one.code, one.site
+        about = (
+            *(one.id, one.label, code.value if code else "", code.scheme if code else ""),
+            *(site.meaning if site else "", one.state.value, one.reviewer, one.reviewed),
+            *(one.provenance.tool, one.provenance.model, "" if one.score is None else one.score),
+            *(one.image.sop_instance_uid, one.image.frame, type(one.geometry).__name__),
+            _points(one),
+        )
+        rows = [(m.name, m.value, m.units, m.rests_on) for m in one.measurements]
+        if not rows:
+            rows = [("", "" if one.value is None else one.value, one.units, "")]
+        for row in rows:
+            table.writerow([_plain_cell(cell) for cell in (*about, *row)])
+    return ("\ufeff" + stream.getvalue()).encode()
+
+
+def _plain_cell(cell: object) -> object:
+    """Return a cell that a spreadsheet does not take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+
+
+def _points(finding: Finding) -> str:
+    match finding.geometry:
+        case Point(x, y):
+            return f"{x!r},{y!r}"
+        case Polyline(points) | Segments(points) | Polygon(points):
+            return " ".join(f"{x!r},{y!r}" for x, y in points)
+        case Box(x0, y0, x1, y1) | Ellipse(x0, y0, x1, y1):
+            return f"{x0!r},{y0!r} {x1!r},{y1!r}"
+        case Mask() | Heatmap():
+            return ""
+
+
+_WRITERS: dict[str, Callable[[Subject], bytes]] = {
+    **dict.fromkeys(KINDS, _dicom),
+    "csv": lambda subject: findings_csv(subject.findings),
+}
+"""The content of the file, by the form; one line for each further form."""
+
+FORMS = tuple(_WRITERS)

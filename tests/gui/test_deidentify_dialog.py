@@ -1,0 +1,127 @@
+"""The dialog for de-identified copies, by mouse and keys on the real window and real files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pydicom
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication
+
+from app.imaging.decode import Decoder
+from app.imaging.deidentify.options import BURNT_IN, Option, Outcome, Summary
+from app.views.deidentify_dialog import DeidentifyDialog, summary_lines
+from app.views.main_window import MainWindow
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import WaitUntil, activate
+from tests.support.deid_canaries import image, leaks, save
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def window(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    decoder = Decoder()
+    made = MainWindow(Workspace(), decoder, layout_file=tmp_path / "window.ini")
+    made.show()
+    yield made
+    made.close()
+    made.deleteLater()
+    decoder.close()
+
+
+def click(button: QAbstractButton) -> None:
+    QTest.mouseClick(button, LEFT, pos=button.rect().center() - button.rect().center() / 2)
+
+
+def opened(window: MainWindow, folder: Path, wait_until: WaitUntil) -> DeidentifyDialog:
+    window.open_paths([folder])
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+    activate(window, wait_until)
+    window.actions_.deidentify.trigger()
+    (dialog,) = window.findChildren(DeidentifyDialog)
+    return dialog
+
+
+def test_a_study_is_copied_with_the_ticked_options(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    source, out = tmp_path / "in", tmp_path / "out"
+    declared = image(2)
+    declared.BurnedInAnnotation = "YES"
+    save(image(1), source / "a.dcm")
+    save(declared, source / "b.dcm")
+    dialog = opened(window, source, wait_until)
+    assert not dialog.copy_button.isEnabled()
+    click(dialog.options[Option.FULL_DATES])
+    click(dialog.options[Option.MODIFIED_DATES])
+    assert not dialog.options[Option.FULL_DATES].isChecked()  # they exclude each other
+    QTest.keyClicks(dialog.folder, str(out))
+    click(dialog.copy_button)
+    assert dialog.running
+    wait_until(lambda: not dialog.running)
+    said = dialog.report.toPlainText()
+    assert "1 file copied." in said
+    assert BURNT_IN in said
+    assert "b.dcm" in said
+    (copy,) = out.rglob("*.dcm")
+    made = pydicom.dcmread(copy)
+    assert made.LongitudinalTemporalInformationModified == "MODIFIED"
+    assert leaks(out, ["Doe", "DOE", "4711"]) == []
+    click(dialog.burnt_in)
+    click(dialog.copy_button)
+    wait_until(lambda: not dialog.running)
+    assert "2 files copied." in dialog.report.toPlainText()
+    click(dialog.close_button)
+
+
+def test_a_folder_among_the_originals_is_refused(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    source = tmp_path / "in"
+    save(image(1), source / "a.dcm")
+    dialog = opened(window, source, wait_until)
+    QTest.keyClicks(dialog.folder, str(source / "out"))
+    click(dialog.copy_button)
+    wait_until(lambda: not dialog.running)
+    assert "among the originals" in dialog.report.toPlainText()
+    assert sorted(source.iterdir()) == [source / "a.dcm"]
+
+
+def test_stop_keeps_what_was_copied_and_closing_leaves_nothing_running(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    source = tmp_path / "in"
+    for number in range(1, 60):
+        save(image(number), source / f"{number:02d}.dcm")
+    dialog = opened(window, source, wait_until)
+    QTest.keyClicks(dialog.folder, str(tmp_path / "out"))
+    click(dialog.copy_button)
+    click(dialog.stop_button)
+    wait_until(lambda: not dialog.running)
+    assert "Stopped" in dialog.report.toPlainText()
+    click(dialog.copy_button)
+    dialog.reject()
+
+
+def test_the_summary_names_what_was_left_out_and_what_to_look_at():
+    summary = Summary(
+        [
+            Outcome(Path("a.dcm"), copy="x/a.dcm", warnings=("look at it",)),
+            Outcome(Path("b.dcm"), reason="it is cut off", remedy="Copy it again"),
+        ]
+    )
+    assert summary_lines(summary) == [
+        "1 file copied.",
+        "1 copy: look at it.",
+        "1 file left out:",
+        "1 file: it is cut off. Copy it again.",
+        "  b.dcm: it is cut off",
+    ]

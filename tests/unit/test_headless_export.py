@@ -1,0 +1,143 @@
+"""The command `export`, with findings in the JSON form of `ask --json`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from PIL import Image
+
+from app.agent.json_forms import finding_json
+from app.cli import main
+from app.errors import FileProblem
+from app.imaging.finding_files import read_findings
+from app.imaging.findings import Finding, Heatmap, Mask, State
+from app.imaging.types import ImageRef
+from tests.unit.imaging.export_sets import random_findings, source_files
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> tuple[Path, Path, tuple[Finding, ...]]:
+    """Return a CT slice, a JSON file of findings on it, and the findings, all accepted."""
+    path = source_files(tmp_path, "CT", 4)[0]
+    image = pydicom.dcmread(path)
+    ref = ImageRef(image.SOPInstanceUID, 0, "00")
+    made = random_findings(4, [ref], image.Rows, image.Columns, masks=True)
+    made = tuple(replace(one, state=State.ACCEPTED) for one in made)
+    file = tmp_path / "findings.json"
+    file.write_text(json.dumps([finding_json(one, tmp_path / "out") for one in made]))
+    return path, file, made
+
+
+def test_findings_come_back_from_json(
+    tmp_path: Path, findings: tuple[Path, Path, tuple[Finding, ...]]
+) -> None:
+    _, file, made = findings
+    back = read_findings(file)
+    assert len(back) == len(made)
+    for one, other in zip(back, made, strict=True):
+        if isinstance(other.geometry, Mask):
+            assert isinstance(one.geometry, Mask)
+            assert np.array_equal(one.geometry.pixels, other.geometry.pixels)
+            one, other = (replace(item, geometry=other.geometry) for item in (one, other))
+        assert one == other
+    events = [{"kind": "run_started"}, {"kind": "tool_finished", "findings": []}]
+    events[1]["findings"] = json.loads(file.read_text())
+    lines = tmp_path / "events.jsonl"
+    lines.write_text("\n".join(map(json.dumps, events)))
+    assert [one.id for one in read_findings(lines)] == [one.id for one in made]
+
+
+def test_an_edited_finding_keeps_its_original(tmp_path: Path) -> None:
+    heat = Heatmap(np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4))
+    [one, *_] = random_findings(8, [ImageRef("1", 0, "")], 9, 9, masks=True)
+    edited = replace(one, original=replace(one, geometry=heat))
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(finding_json(edited, tmp_path)))
+    [back] = read_findings(file)
+    assert back.original is not None
+    assert isinstance(back.original.geometry, Heatmap)
+    np.testing.assert_allclose(back.original.geometry.values, heat.values, atol=1 / 255)
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"geometry": 3}', "{", '[{"geometry": {}}]', "null"])
+def test_other_json_is_told(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(text)
+    with pytest.raises(FileProblem, match="no findings in the known JSON form"):
+        read_findings(file)
+
+
+@pytest.mark.parametrize("form", ["sr", "seg", "gsps", "ko", "sc", "csv"])
+def test_each_form_is_written_once(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    form: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image, file, made = findings
+    out = tmp_path / f"made.{form}"
+    command = ["export", "--findings", str(file), "--image", str(image), "--as", form]
+    assert main([*command, "--out", str(out)]) == 0, capsys.readouterr().err
+    if form == "csv":
+        rows = list(csv.DictReader(out.read_text("utf-8-sig").splitlines()))
+        assert {row["id"] for row in rows} == {one.id for one in made}
+        values = [float(row["value"]) for row in rows if row["measurement"]]
+        assert values == [m.value for one in made for m in one.measurements]
+    else:
+        wanted = {"sr": "SR", "seg": "SEG", "gsps": "PR", "ko": "KO", "sc": "CT"}
+        assert pydicom.dcmread(out).Modality in (wanted[form], "OT")
+
+
+def test_no_file_is_overwritten_unasked(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image, _, _ = findings
+    out = tmp_path / "there.csv"
+    out.write_text("mine")
+    command = ["export", "--image", str(image), "--as", "csv", "--out"]
+    assert main([*command, str(out)]) == 1
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert main([*command, str(image), "--force"]) == 1
+    assert "is open here" in capsys.readouterr().err
+
+
+def test_a_png_gets_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    image = tmp_path / "film.png"
+    Image.fromarray(np.zeros((8, 9), np.uint8)).save(image)
+    out = tmp_path / "made.dcm"
+    assert main(["export", "--image", str(image), "--as", "sr", "--out", str(out)]) == 1
+    told = capsys.readouterr().err
+    assert "no DICOM image" in told
+    assert "secondary capture" in told
+    assert not out.exists()
+    assert main(["export", "--image", str(image), "--as", "sc", "--out", str(out)]) == 0
+    assert pydicom.dcmread(out).SOPClassUID.name == "Secondary Capture Image Storage"
+
+
+def test_what_is_only_proposed_is_left_out(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image, _, made = findings
+    [tool, *_] = [one for one in made if one.provenance.model] or [made[0]]
+    origin = replace(tool.provenance, model="net", tool_version="1")
+    proposed = replace(tool, state=State.PROPOSED, provenance=origin)
+    file = tmp_path / "proposed.json"
+    file.write_text(json.dumps({"findings": [finding_json(proposed, tmp_path / "p")]}))
+    command = ["export", "--findings", str(file), "--image", str(image), "--as", "sr", "--out"]
+    assert main([*command, str(tmp_path / "a.dcm")]) == 1
+    assert "no mark or accepted finding" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "b.dcm"), "--proposed"]) == 0
+    report = pydicom.dcmread(tmp_path / "b.dcm")
+    assert report.VerificationFlag == "UNVERIFIED"
+    assert "unverified" in report.SeriesDescription
