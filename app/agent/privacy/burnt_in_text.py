@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.imaging.types import Instance
 
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+"""SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
 
 
 def risk_of(instance: Instance) -> str:

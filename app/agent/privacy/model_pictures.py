@@ -43,7 +43,6 @@ MOST = 4  # pictures with one question
 FOLDER = "seen"  # in the run's output folder
 
 _ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
-"""SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
 
 
 @dataclass(frozen=True, slots=True)
