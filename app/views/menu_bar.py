@@ -174,11 +174,10 @@ class MainActions:
         self.deidentify = add(
             tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
         )
+        self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
         self.export_menu = QMenu(tr("Export"), window)
-        _fill(
-            self.export_menu,
-            (self.export_picture, self.export_movie, None, self.deidentify),
-        )
+        pictured = (self.export_picture, self.export_movie)
+        _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -499,6 +498,7 @@ class MainActions:
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),
+            ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
             ((self.copy_picture, self.print_picture), has_image),
