@@ -5528,6 +5528,11 @@
             <translation>Markierungen, Befunde und Ebenen</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Mask</source>
+            <translation>Maske</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Mass</source>
             <translation>Raumforderung</translation>
