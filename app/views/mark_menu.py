@@ -62,14 +62,17 @@ class CodeDialog(QDialog):
         self.findings = self._list("finding", tr("Coded label"), first.finding.code)
         self.sites = self._list("site", tr("Site"), first.finding.site)
         apply = push_button(tr("Apply"), self._apply, primary=True)
-        apply.setDefault(True)
+        cancel = push_button(tr("Cancel"), self.reject)
+        for button in (apply, cancel):  # Enter is that of the field
+            button.setAutoDefault(False)
+        self.search.returnPressed.connect(self._apply)
         column(
             self.search,
             row(
                 column(label(tr("Coded label"), "caption"), self.findings),
                 column(label(tr("Site"), "caption"), self.sites),
             ),
-            row(1, push_button(tr("Cancel"), self.reject), apply),
+            row(1, cancel, apply),
             margins=SPACE.l,
             spacing=SPACE.m,
             parent=self,
@@ -86,7 +89,7 @@ class CodeDialog(QDialog):
         for code in codes_of(kind):
             item = QListWidgetItem(code.meaning)
             item.setToolTip(f"{code.scheme} {code.value}")
-            item.setData(_CODE, code)
+            item.setData(_CODE, code.value)
             made.addItem(item)
             if chosen is not None and chosen.value == code.value:
                 made.setCurrentItem(item)
@@ -99,8 +102,9 @@ class CodeDialog(QDialog):
                 item.setHidden(text.strip().lower() not in item.text().lower())
 
     def _apply(self) -> None:
+        known = {one.value: one for kind in ("finding", "site") for one in codes_of(kind)}
         chosen = [one.currentItem().data(_CODE) for one in (self.findings, self.sites)]
-        self._take(chosen[0], chosen[1])
+        self._take(known.get(chosen[0]), known.get(chosen[1]))
         self.accept()
 
 

@@ -236,6 +236,15 @@ class Annotations:
         self.rejected_shown = shown
         self.changed.emit()
 
+    def decisions(self) -> dict[str, dict[str, str]]:
+        """Return state, reviewer and time of the tools' findings that were decided on, by id."""
+        made = (item.finding for item in self._items.values())
+        return {
+            one.id: {"state": one.state.value, "reviewer": one.reviewer, "reviewed": one.reviewed}
+            for one in made
+            if not drawing.by_hand(one) and not review.unverified(one)
+        }
+
     def decide(self, finding_ids: Iterable[str], state: State) -> None:
         """Accept, reject or set back tools' findings as one undoable step.
 

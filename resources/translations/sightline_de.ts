@@ -419,6 +419,16 @@
             <translation>, {closed} nicht geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm of the object (scale: {basis}).</source>
+            <translation>1 mm auf dem Papier ist 1 mm des Objekts (Maßstab: {basis}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm on the detector; in the patient it is less.</source>
+            <translation>1 mm auf dem Papier ist 1 mm auf dem Detektor; im Patienten ist es weniger.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>1 of {count}: choose in the findings</source>
             <translation>1 von {count}: in den Befunden wählen</translation>
@@ -614,7 +624,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>a presentation state holds images of one series, all grey or all colour</source>
-            <translation type="unfinished" />
+            <translation>ein Präsentationsstatus enthält Bilder einer einzigen Serie, alle in Grau oder alle in Farbe</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -660,6 +670,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a text file</source>
             <translation>eine Textdatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>a TIFF file cannot be larger than 4 GB</source>
+            <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -735,7 +750,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Accept or draw a mask; other marks go into a structured report.</source>
-            <translation type="unfinished" />
+            <translation>Nehmen Sie eine Maske an oder zeichnen Sie eine; andere Markierungen gehören in einen strukturierten Bericht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Accept or reject them first, or leave them out.</source>
+            <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -917,6 +937,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Also under View &gt; Theme. Images are on black in every theme.</source>
             <translation>Auch unter Ansicht &gt; Farben. Bilder stehen immer auf Schwarz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Also what is only proposed; it is labelled as not reviewed</source>
+            <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -1184,9 +1209,14 @@
             <translation>wie der Herausgeber ihn anbietet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>As on the screen</source>
+            <translation>Wie auf dem Bildschirm</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>As shown in Sightline</source>
-            <translation type="unfinished" />
+            <translation>Wie in Sightline gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1449,6 +1479,11 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Best in set</source>
+            <translation>Bestes Bild der Reihe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Better window</source>
             <translation>Besseres Fenster</translation>
@@ -1495,6 +1530,7 @@
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Browse…</source>
             <translation>Durchsuchen…</translation>
         </message>
@@ -1584,6 +1620,7 @@
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1673,9 +1710,19 @@
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Check the folder's permissions and the space on the disk</source>
+            <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the path</source>
             <translation>Prüfen Sie den Pfad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Check the picture before you hand it on. {risk}</source>
+            <translation>Prüfen Sie das Bild, bevor Sie es weitergeben. {risk}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1745,6 +1792,7 @@
         <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -1762,6 +1810,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a model file</source>
             <translation>Modelldatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose a smaller size, or numbered PNG files</source>
+            <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -1782,6 +1835,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose another name or an empty folder</source>
+            <translation>Wählen Sie einen anderen Namen oder einen leeren Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -1907,6 +1965,7 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2198,6 +2257,11 @@
             <translation>Kopieren oder laden Sie es noch einmal.</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Copy picture</source>
+            <translation>Bild kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>Copy the answer</source>
             <translation>Antwort kopieren</translation>
@@ -2382,6 +2446,11 @@
             <translation>Deployment</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Description</source>
+            <translation>Beschreibung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Details</source>
             <translation>Einzelheiten</translation>
@@ -2414,12 +2483,17 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
-            <translation type="unfinished" />
+            <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>DICOM…</source>
+            <translation>DICOM …</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -2619,6 +2693,11 @@
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Draw</source>
+            <translation>Einzeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -2646,7 +2725,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Draw or accept a mask.</source>
-            <translation type="unfinished" />
+            <translation>Zeichnen Sie eine Maske oder nehmen Sie eine an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -2839,9 +2918,20 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Export</source>
             <translation>Exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a movie</source>
+            <translation>Film exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a picture</source>
+            <translation>Bild exportieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -2852,6 +2942,11 @@
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>Export a smaller part or a lower resolution</source>
             <translation>Exportieren Sie einen kleineren Teil oder eine geringere Auflösung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Export as DICOM</source>
+            <translation>Als DICOM exportieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -2872,6 +2967,16 @@
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>Export it without compression</source>
             <translation>Exportieren Sie es ohne Kompression</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export movie…</source>
+            <translation>Film exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export picture…</source>
+            <translation>Bild exportieren …</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2899,6 +3004,7 @@
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -2917,6 +3023,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Export…</source>
             <translation>Exportieren…</translation>
         </message>
@@ -3051,12 +3158,22 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Findings and measurements</source>
-            <translation type="unfinished" />
+            <translation>Befunde und Messungen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Findings reviewed</source>
             <translation>Befunde beurteilt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>findings that nobody has reviewed cannot be verified</source>
+            <translation>Befunde, die niemand geprüft hat, können nicht verifiziert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Findings that were accepted or edited</source>
+            <translation>Angenommene oder bearbeitete Befunde</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3140,6 +3257,7 @@
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Folder</source>
             <translation>Ordner</translation>
         </message>
@@ -3147,6 +3265,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Folder for the copy</source>
             <translation>Ordner für die Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Folder for the files</source>
+            <translation>Ordner für die Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3169,6 +3292,11 @@
             <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For a conference</source>
+            <translation>Für eine Besprechung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>For all images of the series with as many pixels</source>
             <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
@@ -3179,6 +3307,41 @@
             <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For peer review</source>
+            <translation>Für die Begutachtung durch Kollegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For research</source>
+            <translation>Für die Forschung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For surgery</source>
+            <translation>Für die Operation</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For teaching</source>
+            <translation>Für die Lehre</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For the patient</source>
+            <translation>Für den Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For the referring provider</source>
+            <translation>Für den Zuweiser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For therapy</source>
+            <translation>Für die Therapie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>For which studies</source>
             <translation>Für welche Studien</translation>
@@ -3187,6 +3350,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>Forget key</source>
             <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Form</source>
+            <translation>Format</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -3283,6 +3451,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>GGUF models (*.gguf)</source>
             <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>GIF (256 colours; moves)</source>
+            <translation>GIF (256 Farben; bewegt)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
@@ -3795,11 +3968,13 @@
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -4006,6 +4181,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it exists already</source>
             <translation>es gibt sie bereits</translation>
         </message>
@@ -4063,7 +4239,7 @@
         <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
-            <translation type="unfinished" />
+            <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4146,6 +4322,11 @@
             <translation>es ist auf eine Weise komprimiert, die nicht unterstützt wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>It is copied without the patient's name and dates.</source>
+            <translation>Es ist ohne Namen und Daten des Patienten kopiert.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>it is cut short, or not a NIfTI header</source>
             <translation>es ist abgeschnitten oder kein NIfTI-Header</translation>
@@ -4168,7 +4349,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>it is no DICOM image, so that no DICOM object can refer to it</source>
-            <translation type="unfinished" />
+            <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4188,7 +4369,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
-            <translation type="unfinished" />
+            <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -4203,7 +4384,7 @@
         <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it is too large for findings</source>
-            <translation type="unfinished" />
+            <translation>sie ist zu groß für Befunde</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4428,7 +4609,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header does not allow this DICOM object</source>
-            <translation type="unfinished" />
+            <translation>sein Kopf lässt dieses DICOM-Objekt nicht zu</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4473,7 +4654,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
-            <translation type="unfinished" />
+            <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4761,6 +4942,16 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG (smaller, not exact)</source>
+            <translation>JPEG (kleiner, nicht exakt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG quality</source>
+            <translation>JPEG-Qualität</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
@@ -4853,9 +5044,15 @@
             <translation>Schlüssel</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Key images</source>
             <translation>Schlüsselbilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Key images: this image and those with marks</source>
+            <translation>Schlüsselbilder: dieses Bild und die mit Markierungen</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -4901,7 +5098,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Labels of Sightline without a published code</source>
-            <translation type="unfinished" />
+            <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4922,6 +5119,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Language model: {model}</source>
             <translation>Sprachmodell: {model}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>larger than the page: only its middle is printed</source>
+            <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -5369,7 +5571,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
-            <translation type="unfinished" />
+            <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -5384,12 +5586,22 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>marked by hand</source>
-            <translation type="unfinished" />
+            <translation>von Hand markiert</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Marks by hand</source>
+            <translation>Markierungen von Hand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Marks, findings and layers</source>
+            <translation>Markierungen, Befunde und Ebenen</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -5630,6 +5842,11 @@
             <translation>den Fokus bewegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>MP4 movie</source>
+            <translation>MP4-Film</translation>
+        </message>
+        <message>
             <location filename="../../resources/hanging/mr-head.toml" />
             <source>MR of the head: T1, T2, FLAIR, diffusion</source>
             <translation>MR Kopf: T1, T2, FLAIR, Diffusion</translation>
@@ -5650,6 +5867,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>name as the endpoint knows it</source>
             <translation>Name, wie ihn der Endpunkt kennt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Name of who verifies the report; empty: it stays unverified</source>
+            <translation>Name dessen, der den Bericht verifiziert; leer: er bleibt unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -5876,6 +6098,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>No study open</source>
             <translation>Keine Studie geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>No texts</source>
+            <translation>Keine Texte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
@@ -6109,7 +6336,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Not verified by a person</source>
-            <translation type="unfinished" />
+            <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6140,6 +6367,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>nothing was recorded</source>
+            <translation>nichts wurde aufgezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -6175,6 +6407,11 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>of an unknown kind</source>
             <translation>unbekannter Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Of interest</source>
+            <translation>Von Interesse</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
@@ -6543,6 +6780,11 @@
             <translation>optischer Pfad {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Organisation of who verifies</source>
+            <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>out</source>
             <translation>heraus</translation>
@@ -6830,6 +7072,11 @@
             <translation>Pneumothorax</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>PNG (exact)</source>
+            <translation>PNG (exakt)</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Point</source>
             <translation>Punkt</translation>
@@ -6885,6 +7132,11 @@
             <translation>Präsentationszustand</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Presentation state: window, layout and marks</source>
+            <translation>Präsentationsstatus: Fenster, Anordnung und Markierungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation {title}: does not apply to this frame</source>
             <translation>Präsentation {title}: gilt nicht für dieses Bild</translation>
@@ -6908,6 +7160,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>press the button that has the focus, or end a line</source>
             <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Preview…</source>
+            <translation>Vorschau …</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6948,6 +7205,21 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of questions</source>
             <translation>Preis der Fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Print preview</source>
+            <translation>Druckvorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Print the image</source>
+            <translation>Bild drucken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Print…</source>
+            <translation>Drucken …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -6993,7 +7265,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>proposed by a tool, not reviewed by a person</source>
-            <translation type="unfinished" />
+            <translation>von einem Werkzeug vorgeschlagen, von keinem Menschen geprüft</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -7354,6 +7626,16 @@
             <translation>Umbenennen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Replace</source>
+            <translation>Ersetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Replace files</source>
+            <translation>Dateien ersetzen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/arguments.py" />
             <source>replaces the file that is there</source>
             <translation>ersetzt die vorhandene Datei</translation>
@@ -7639,12 +7921,17 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
-            <translation type="unfinished" />
+            <translation>Speichern Sie stattdessen eine Sekundäraufnahme, ein Bild oder eine Tabelle (CSV).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>Save it as GIF or as TIFF instead</source>
+            <translation>Speichern Sie es stattdessen als GIF oder TIFF</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save the findings as a table (CSV), or the view as a picture.</source>
-            <translation type="unfinished" />
+            <translation>Speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7654,6 +7941,11 @@
                 <numerusform>%n Zeile in {path} gespeichert.</numerusform>
                 <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Saved in {path}</source>
+            <translation>Gespeichert in {path}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -7679,6 +7971,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Scale</source>
+            <translation>Skalierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -7792,6 +8089,11 @@
             <translation>zweites Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Secondary capture: the pane as it is shown</source>
+            <translation>Sekundäraufnahme: die Ansicht, wie sie gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Section</source>
             <translation>Abschnitt</translation>
@@ -7850,6 +8152,11 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Segmentations, structure sets, presentation states and overlays of the shown image appear here.</source>
             <translation>Segmentierungen, Konturensätze, Präsentationszustände und Overlays des gezeigten Bildes erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Segmentations: masks</source>
+            <translation>Segmentierungen: Masken</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/psp_net.py" />
@@ -8171,6 +8478,17 @@
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Sightline picture</source>
+            <translation>Sightline-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Sightline series</source>
+            <translation>Sightline-Serie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Sightline started</source>
             <translation>Sightline gestartet</translation>
@@ -8188,7 +8506,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Sightline: Findings, unverified</source>
-            <translation type="unfinished" />
+            <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/second_window.py" />
@@ -8198,7 +8516,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
-            <translation type="unfinished" />
+            <translation>Sightline: Segmentierung, unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -8207,6 +8525,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Size</source>
             <translation>Größe</translation>
         </message>
@@ -8478,6 +8797,11 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Structured report: marks, measurements and findings</source>
+            <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <location filename="../../app/views/window_docks.py" />
             <source>Studies</source>
@@ -8634,6 +8958,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
             <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Texts</source>
+            <translation>Texte</translation>
         </message>
         <message>
             <location filename="../../app/tools/hosting/host.py" />
@@ -8811,6 +9140,11 @@
             <translation>der Download ist nicht die veröffentlichte Datei ({0} {1}, erwartet {2})</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the encoder does not answer</source>
+            <translation>der Kodierer antwortet nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_view.py" />
             <source>The endpoint failed</source>
             <translation>Der Endpunkt hat versagt</translation>
@@ -8977,6 +9311,11 @@
             <translation>Der Ordner enthält kein Transformers-Modell: Benötigt werden config.json und safetensors.</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>The folder has files of these names</source>
+            <translation>Der Ordner enthält Dateien dieser Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the gantry was tilted</source>
             <translation>die Gantry war gekippt</translation>
@@ -9050,6 +9389,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the hub's answer was not understood</source>
             <translation>die Antwort des Hubs war nicht verständlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The image as shown</source>
+            <translation>Das Bild wie gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -9189,17 +9533,17 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks are empty</source>
-            <translation type="unfinished" />
+            <translation>die Masken sind leer</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks lie on images of several series or sizes</source>
-            <translation type="unfinished" />
+            <translation>die Masken liegen auf Bildern mehrerer Serien oder Größen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks lie on several multi-frame images</source>
-            <translation type="unfinished" />
+            <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -9240,6 +9584,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>The models folder cannot be read</source>
             <translation>Der Modellordner ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the movie cannot be written ({reason})</source>
+            <translation>der Film kann nicht geschrieben werden ({reason})</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -9310,6 +9659,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>the picture is damaged: it has too many scans</source>
             <translation>das Bild ist beschädigt: Es hat zu viele Durchläufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The picture is on the clipboard</source>
+            <translation>Das Bild ist in der Zwischenablage</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -9401,6 +9755,15 @@
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The series: %n images</source>
+            <extracomment>Singular: The series: %n image</extracomment>
+            <translation>
+                <numerusform>Die Serie: %n Bild</numerusform>
+                <numerusform>Die Serie: %n Bilder</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
@@ -9480,6 +9843,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>The system keyring did not delete the key: delete it there.</source>
             <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
+            <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9623,6 +9991,11 @@
             <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>there is no encoder for MP4 movies</source>
+            <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
@@ -9635,12 +10008,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>there is no mark or accepted finding to report</source>
-            <translation type="unfinished" />
+            <translation>es gibt keine Markierung und keinen angenommenen Befund zu berichten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>there is no mask to write</source>
-            <translation type="unfinished" />
+            <translation>es gibt keine Maske zu schreiben</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9701,6 +10074,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>There is nothing to verify.</source>
             <translation>Es gibt nichts zu prüfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>There is nothing to write: no such mark or finding in this study.</source>
+            <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -10023,6 +10401,11 @@
             <translation>Drei nebeneinander</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>TIFF (exact; a page for each image)</source>
+            <translation>TIFF (exakt; je Bild eine Seite)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Time</source>
@@ -10032,6 +10415,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Title of the key images</source>
+            <translation>Titel der Schlüsselbilder</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -10144,6 +10532,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>True size</source>
             <translation>Wahre Größe</translation>
         </message>
@@ -10336,6 +10725,11 @@
             <translation>Werte von {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Verified by</source>
+            <translation>Verifiziert von</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Verify</source>
@@ -10413,6 +10807,11 @@
             <translation>Warnung</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Warnings and sides only</source>
+            <translation>Nur Warnungen und Seiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>waveform</source>
             <translation>Wellenform</translation>
@@ -10440,6 +10839,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>What</source>
             <translation>Was</translation>
         </message>
@@ -10486,7 +10886,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
             <source>What Sightline showed, {0}; grey levels as windowed</source>
-            <translation type="unfinished" />
+            <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -10579,6 +10979,11 @@
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Which findings of this study</source>
+            <translation>Welche Befunde dieser Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
@@ -10592,6 +10997,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>While one step of the plan is under way.</source>
             <translation>Während ein Schritt des Plans läuft.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Whole image, its own pixels</source>
+            <translation>Ganzes Bild, eigene Pixel</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -10658,7 +11068,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
             <source>with marks or texts drawn in</source>
-            <translation type="unfinished" />
+            <translation>mit eingezeichneten Markierungen oder Texten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>With names</source>
+            <translation>Mit Namen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/splitting.py" />
@@ -10697,6 +11112,16 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>without names</source>
+            <translation>ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Without names and dates</source>
+            <translation>Ohne Namen und Daten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
@@ -10704,17 +11129,17 @@
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Write one segmentation for each image.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jedes Bild eine eigene Segmentierung.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Write one segmentation for each series.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11154,6 +11579,16 @@
             <translation>{file}, Zeile {line}</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{file}: not written. {reason}</source>
+            <translation>{file}: nicht geschrieben. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{file}: written</source>
+            <translation>{file}: geschrieben</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>{fit}, {one_to_one}, 1 to 9</source>
             <translation>{fit}, {one_to_one}, 1 bis 9</translation>
@@ -11250,6 +11685,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{place}: this line cannot be read.</source>
             <translation>{place}: Diese Zeile ist nicht lesbar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>{reason}. GIF movies can be saved.</source>
+            <translation>{reason}. GIF-Filme können gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />

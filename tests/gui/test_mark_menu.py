@@ -77,6 +77,7 @@ def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> No
     window.actions_.mark_menu.code.trigger()
     chooser = window.findChild(CodeDialog)
     assert chooser is not None
+    activate(chooser, wait_until)
     QTest.keyClicks(chooser.search, "pleural eff")
     shown = [
         item
