@@ -18,6 +18,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Geometry,
+    Heatmap,
     Mask,
     Measurement,
     Point,
@@ -293,6 +294,9 @@ def remeasured(finding: Finding, frame: Frame) -> Finding:
     size and scale. The user's name for the drawing stays.
     """
     tool, shape = finding.provenance.tool, finding.geometry
+    unknown = isinstance(shape, Segments) and tool not in _SEGMENTS
+    if tool in TEXTS or unknown or isinstance(shape, Mask | Heatmap):
+        return finding
     measured = _measured(tool, frame, shape)
     kept = tuple(one for one in finding.measurements if one.name in _KEPT)
     values = (*measured.measurements, *kept)
