@@ -74,7 +74,7 @@ def _item(**values: object) -> Dataset:
     return made
 
 
-def _code(value: str, scheme: str, meaning: str) -> Dataset:
+def code(value: str, scheme: str, meaning: str) -> Dataset:
     return _item(CodeValue=value, CodingSchemeDesignator=scheme, CodeMeaning=meaning)
 
 
@@ -114,8 +114,8 @@ def planted_image() -> Dataset:
     made.IconImageSequence = [
         _item(Rows=8, Columns=8, BitsAllocated=8, PixelData=w[33].encode() + b"\0")
     ]
-    made.ProcedureCodeSequence = [_code("1", "99LOCAL", w[34]), _code("T-D1100", "SRT", w[35])]
-    made.AnatomicRegionSequence = [_code("51185008", "SCT", w[36])]
+    made.ProcedureCodeSequence = [code("1", "99LOCAL", w[34]), code("T-D1100", "SRT", w[35])]
+    made.AnatomicRegionSequence = [code("51185008", "SCT", w[36])]
     made.RequestAttributesSequence = [
         _item(RequestedProcedureDescription=w[37], ScheduledProcedureStepID=w[38])
     ]
@@ -123,7 +123,7 @@ def planted_image() -> Dataset:
         _item(
             ReferencedSOPClassUID=CTImageStorage,
             ReferencedSOPInstanceUID="1.2.3.4.5.2",
-            PurposeOfReferenceCodeSequence=[_code("121322", "DCM", w[39])],
+            PurposeOfReferenceCodeSequence=[code("121322", "DCM", w[39])],
         )
     ]
     made.StudyInstanceUID, made.SeriesInstanceUID = UIDS[0], UIDS[1]

@@ -95,7 +95,7 @@ _BINARY = frozenset(
     ]
 )
 """Binary attributes that stay: their values are arrays of numbers."""
-_CLEANED_TEXTS = frozenset({"SegmentLabel"})
+_CLEANED_TEXTS = frozenset({"SegmentLabel", "LUTLabel", "LUTExplanation"})
 """Texts that an object must have: their common words stay under every option."""
 _NEEDED = frozenset({"PresentationCreationDate", "PresentationCreationTime"})
 """Attributes that the table removes, but without which an object is not valid (Type 1)."""
@@ -188,14 +188,14 @@ class Pseudonyms:
 
 
 @cache
-def _meanings() -> dict[tuple[str, str], str]:
-    """Return the standard's meaning of each code, by scheme and code value."""
-    return {
-        (scheme, code): meaning
-        for scheme, keywords in concepts.items()
-        for codes in keywords.values()
-        for code, (meaning, _) in codes.items()
-    }
+def _meanings() -> dict[tuple[str, str], list[str]]:
+    """Return the standard's meanings of each code, the shortest first, by scheme and code value."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for scheme, keywords in concepts.items():
+        for codes in keywords.values():
+            for code, (meaning, _) in codes.items():
+                found.setdefault((scheme, code), []).append(meaning)
+    return {key: sorted(meanings, key=len) for key, meanings in found.items()}
 
 
 def _values(value: Any) -> list[Any]:
@@ -260,6 +260,8 @@ class Cleaner:
         rule = rules.action(tag, self._options)
         if rule == "X" and keyword in _NEEDED:
             rule = "D"
+        if keyword == "UnformattedTextValue" and Option.GRAPHICS in self._options:
+            rule = "C"
         vr = element.VR
         if rule == "X" or (rule == "" and vr == "UN"):
             return None
@@ -372,9 +374,10 @@ class Cleaner:
                 for word in words
             )
             kept.append(text if fine else "OTHER")
-        if rule != "K" and len(kept) == 1 and kept[0] == "OTHER" and keyword != "Modality":
-            return ""
-        return ["OT" if keyword == "Modality" and one == "OTHER" else one for one in kept]
+        typed = [str(one).strip(" \0") for one in values]
+        if kept == ["OTHER"] != typed:
+            return "OT" if keyword == "Modality" else ""
+        return kept
 
     def _text(self, element: DataElement, keyword: str, rule: str) -> Any:
         if rule == "K" or element.tag in rules.technical_tags():
@@ -451,7 +454,9 @@ class Cleaner:
             return
         scheme = str(item.get("CodingSchemeDesignator", "")).strip()
         code = str(item[held[0]].value).strip() if held else ""
-        meaning = _meanings().get((scheme, code))
+        known = _meanings().get((scheme, code), [])
+        written = str(item.get("CodeMeaning", "")).strip()
+        meaning = written if written in known else known[0] if known else None
         for one in ("LongCodeValue", "URNCodeValue", "CodingSchemeVersion"):
             if one in item:
                 del item[one]

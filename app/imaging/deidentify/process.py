@@ -19,6 +19,7 @@ from app.imaging.deidentify.options import Option, Outcome, Summary, check_optio
 _COPYING = "app.imaging.deidentify.copying"
 """Named as a string: it imports parsers."""
 _START_S = 60.0
+_STOP_S = 5.0
 _POLL_S = 0.1
 _CRASHED = "reading it ended the reader, so it is damaged"
 
@@ -40,7 +41,7 @@ def deidentify_apart(
         options: The profile's options.
         burnt_in: Whether files that are declared to have burnt-in text are copied.
         progress: Called on this thread with the numbers of files done and of all.
-        cancelled: Asked every 0.1 s; a copy that is being made is then given up.
+        cancelled: Asked every 0.1 s; a copy that is being made is finished, or given up after 5 s.
 
     Raises:
         SightlineError: The folder cannot be written to, options exclude each other, or the process
@@ -74,11 +75,14 @@ def _one_process(
     started = False
     try:
         while True:
-            if cancelled():
+            if cancelled() and not summary.cancelled:
                 summary.cancelled = True
-                return
+                ours.send("stop")
+                waited = 0.0
             if not ours.poll(_POLL_S):
                 waited += _POLL_S
+                if summary.cancelled and waited > _STOP_S:
+                    return
                 if not started and waited > _START_S:
                     raise WorkerDied("the copying process did not start", remedy="Try again.")
                 continue
@@ -91,7 +95,9 @@ def _one_process(
             elif answer is None:
                 return
             started = True
-    except EOFError:
+    except (EOFError, OSError):
+        if summary.cancelled:
+            return
         if not started:
             raise WorkerDied("the copying process did not start", remedy="Try again.") from None
         summary.outcomes.append(Outcome(rest[_done(rest, summary)], reason=_CRASHED, fault=True))
@@ -115,7 +121,12 @@ def _serve(
         out.mkdir(parents=True, exist_ok=True)
         copier = copying.Copier(out, copying.folder_secret(out), options, burnt_in=burnt_in)
         pipe.send("ready")
-        copying.deidentify(sources, copier.copy, lambda _number, outcome: pipe.send(outcome))
+        copying.deidentify(
+            sources,
+            copier.copy,
+            progress=lambda _number, outcome: pipe.send(outcome),
+            cancelled=pipe.poll,
+        )
         pipe.send(None)
     except SightlineError as error:
         pipe.send(SightlineError(f"{error.subject}: {error.reason}", remedy=error.remedy))

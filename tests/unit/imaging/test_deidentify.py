@@ -220,6 +220,36 @@ def test_references_among_objects_resolve_after_the_mapping(tmp_path: Path):
     assert len({one.StudyInstanceUID for one in made}) == 1
     assert leaks(tmp_path / "out", ["Quentinzyx", "QUENTINZYX"]) == []
     assert np.array_equal(made[2].pixel_array, related[2].pixel_array)
+    assert made[2].SegmentSequence[0].SegmentLabel == "Liver"
+    assert _texts(made[5], "UnformattedTextValue") == ["nodule"]
+    basic = deidentified(tmp_path / "in", tmp_path / "basic")
+    state = pydicom.dcmread(tmp_path / "basic" / basic.copied[5].copy)
+    assert "GraphicAnnotationSequence" not in state
+
+
+def _texts(dataset: pydicom.Dataset, keyword: str) -> list[str]:
+    found: list[str] = []
+    dataset.walk(
+        lambda _, element: found.append(str(element.value)) if element.keyword == keyword else None
+    )
+    return found
+
+
+def test_typed_codes_go_and_codes_of_the_standard_stay(tmp_path: Path):
+    dataset = image()
+    dataset.BodyPartExamined, dataset.ScanOptions = "SMITHS KNEE", ["HELICAL MODE", "QUENTINZYX"]
+    dataset.SequenceVariant, dataset.ConvolutionKernel = "OTHER", "B70f"
+    dataset.AnatomicRegionSequence = [deid_canaries.code("51185008", "SCT", "of Mr Quentinzyx")]
+    dataset.ProcedureCodeSequence = [deid_canaries.code("Q4711", "99HOSP", "Quentinzyx protocol")]
+    save(dataset, tmp_path / "in" / "a.dcm")
+    deidentified(tmp_path / "in", tmp_path / "out")
+    made = only(tmp_path / "out")
+    assert made.BodyPartExamined == ""
+    assert [made.SequenceVariant, made.ConvolutionKernel] == ["OTHER", "B70f"]
+    assert made.ScanOptions[1] == "OTHER"
+    assert made.AnatomicRegionSequence[0].CodeMeaning.startswith("Thora")
+    assert made.AnatomicRegionSequence[0].CodeValue == "51185008"
+    assert leaks(tmp_path / "out", ["QUENTINZYX", "Quentinzyx", "Q4711", "99HOSP", "SMITH"]) == []
 
 
 def test_a_second_run_goes_on_with_the_same_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -368,4 +398,7 @@ def test_a_process_of_its_own_does_the_same_and_stops_when_asked(
 
     assert len(run(99).copied) == 3
     assert seen == [(1, 3), (2, 3), (3, 3)]
-    assert run(3).cancelled
+    stopped = run(3)
+    assert stopped.cancelled
+    assert len(stopped.copied) <= 1
+    assert not list((tmp_path / "out").rglob(".deid-*"))
