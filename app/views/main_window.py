@@ -43,7 +43,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.settings import read_regular, set_aside
-from app.views import deidentify_dialog, help_dialogs, wording
+from app.views import deidentify_dialog, dicom_export_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
@@ -113,6 +113,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.workspace = workspace
+        self.decoder = decoder
         offscreen = QGuiApplication.platformName() == "offscreen"
         own = None if offscreen else paths.config_dir() / "window.ini"
         self._layout_file = layout_file or own
@@ -509,6 +510,10 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
             self.chat.submit(self.chat.texts.marked_question)
+
+    def export_dicom(self) -> None:
+        """Open the dialog that writes findings and the shown image as DICOM objects."""
+        dicom_export_dialog.open_dialog(self)
 
     def export_deidentified(self) -> None:
         """Open the dialog that writes a de-identified copy of the shown study."""

@@ -169,7 +169,9 @@ class MainActions:
         self.deidentify = add(
             tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
         )
+        self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
         self.export_menu = QMenu(tr("Export"), window)
+        self.export_menu.addAction(self.export_dicom)
         self.export_menu.addAction(self.deidentify)
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
@@ -490,6 +492,7 @@ class MainActions:
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),
+            ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),

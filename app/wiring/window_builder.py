@@ -141,7 +141,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     window.audit_log = chat.exporter.audit = program.audit
     chat.exporter.opened = workspace.opened_files
     CopyRecorder(program.note, window)
-    _follow_reviews(program, window)
+    _follow_reviews(program, window, chat)
     _follow_theme(program, window)
     active_model.connect(agent, chat, window)
     if problem:
@@ -180,10 +180,11 @@ def _follow_theme(program: Program, window: MainWindow) -> None:
     window.theme_chosen.connect(keep)
 
 
-def _follow_reviews(program: Program, window: MainWindow) -> None:
+def _follow_reviews(program: Program, window: MainWindow, chat: ChatDock) -> None:
     """Record what the user makes of findings, under the name in the settings."""
     annotations = window.workspace.annotations
     annotations.reviewer = program.settings.reviewer or review.login()
+    chat.exporter.decisions = annotations.decisions
 
     def record(changed: tuple[Finding, ...]) -> None:
         for state in dict.fromkeys(one.state for one in changed):

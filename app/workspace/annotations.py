@@ -29,13 +29,21 @@ class CommandStack:
     """The changes that can be undone and redone."""
 
     def __init__(self) -> None:
+        self._joint = ""  # what the last command may be joined with
         self._done: list[Command] = []
         self._undone: list[Command] = []
         self.changed: Signal[()] = Signal()
 
-    def push(self, command: Command) -> None:
-        """Perform a command and remember it for undo; commands that could be redone are dropped."""
+    def push(self, command: Command, joint: str = "") -> None:
+        """Perform a command and remember it for undo; commands that could be redone are dropped.
+
+        Commands in a row with the same non-empty `joint` are undone at once, as the steps of a key
+        that is held down.
+        """
         command.do()
+        if joint and joint == self._joint and self._done and not self._undone:
+            command = replace(command, undo=self._done.pop().undo)
+        self._joint = joint
         self._done.append(command)
         del self._done[:-LIMIT]
         self._undone.clear()
@@ -43,6 +51,7 @@ class CommandStack:
 
     def undo(self) -> None:
         """Undo the last command, if there is one."""
+        self._joint = ""
         if self._done:
             command = self._done[-1]
             command.undo()
@@ -79,11 +88,20 @@ _STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding, its visibility, and its `color`: an index into the theme's annotation colours."""
+    """A finding, its visibility, and its `color`: an index into the theme's annotation colours.
+
+    Attributes:
+        tint: A colour of its own (#rrggbb) in place of `color`; "" for none.
+        locked: Whether it is kept from being moved, changed or deleted.
+        folder: Name of the group that a person has put it in; "" for none.
+    """
 
     finding: Finding
     color: int
     visible: bool = True
+    tint: str = ""
+    locked: bool = False
+    folder: str = ""
 
 
 class Annotations:
@@ -99,6 +117,7 @@ class Annotations:
         decided: Emitted with the tools' findings whose state has changed, also by undo.
         found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
             has found again.
+        refused: Tells that locked findings were not changed or deleted; carries how many.
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
@@ -113,6 +132,7 @@ class Annotations:
         self.found_again: Signal[tuple[Finding, ...]] = Signal()
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()
+        self.refused: Signal[int] = Signal()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -152,7 +172,7 @@ class Annotations:
                 for finding in made.get(_same(item.finding), ())
                 if not _apart(item.finding, finding)
             ]
-            if newer and item.finding.state is State.PROPOSED:
+            if newer and item.finding.state is State.PROPOSED and not item.locked:
                 del after[finding_id]
             elif newer:
                 again.append(item.finding)
@@ -165,26 +185,32 @@ class Annotations:
         if again:
             self.found_again.emit(tuple(again))
 
-    def put(self, finding: Finding, label: str) -> None:
+    def put(self, finding: Finding, label: str, joint: str = "") -> None:
         """Add or change a finding drawn or corrected by the user; `label` names the undo step.
 
-        Unlike `add`, this replaces only the finding with the same id, since the user may measure
-        many lengths on one image. A drawing is accepted by the user from the start; a finding of a
-        tool becomes edited if its geometry, label or code changes, and keeps its original. Findings
-        computed from a corrected one are marked as outdated.
+        Steps with the same `joint` are undone at once; see `CommandStack.push`. Unlike `add`, this
+        replaces only the finding with the same id, since the user may measure many lengths on one
+        image. A drawing is accepted by the user from the start; a finding of a tool becomes edited
+        if its geometry, label or code changes, and keeps its original. Findings computed from a
+        corrected one are marked as outdated.
         """
         before = dict(self._items)
         after = dict(before)
         known = before.get(finding.id)
+        if known is not None and known.locked:
+            self.refused.emit(1)
+            return
         finding = review.by_person(finding, known.finding if known else None, self.reviewer)
-        color = known.color if known else self._colors.take(finding.label)
-        after[finding.id] = Annotation(finding, color)
+        if known is not None:
+            after[finding.id] = replace(known, finding=finding, visible=True)
+        else:
+            after[finding.id] = Annotation(finding, self._colors.take(finding.label))
         if finding.corrected:
             others = [item.finding for item in self.on_image(finding.image)]
             others = [one for one in others if one.id != finding.id]
             for one in drawing.after_correction(finding, others):
                 after[one.id] = replace(after[one.id], finding=one)
-        self._push(label, before, after)
+        self._push(label, before, after, joint)
 
     def of_call(self, call_id: str) -> tuple[str, ...]:
         """Return the ids of the findings of one tool call; () for the user's own drawings."""
@@ -209,6 +235,15 @@ class Annotations:
         """Draw rejected findings, or not; cannot be undone."""
         self.rejected_shown = shown
         self.changed.emit()
+
+    def decisions(self) -> dict[str, dict[str, str]]:
+        """Return state, reviewer and time of the tools' findings that were decided on, by id."""
+        made = (item.finding for item in self._items.values())
+        return {
+            one.id: {"state": one.state.value, "reviewer": one.reviewer, "reviewed": one.reviewed}
+            for one in made
+            if not drawing.by_hand(one) and not review.unverified(one)
+        }
 
     def decide(self, finding_ids: Iterable[str], state: State) -> None:
         """Accept, reject or set back tools' findings as one undoable step.
@@ -244,14 +279,58 @@ class Annotations:
             what = what if len(edited) == 1 else f"Restore {len(edited)} findings"
             self._push(what, before, before | originals)
 
-    def remove(self, finding_ids: Iterable[str]) -> None:
-        """Remove findings as one undoable step; unknown ids are ignored."""
-        gone = set(finding_ids) & set(self._items)
+    def put_all(self, items: Sequence[Annotation], label: str) -> None:
+        """Add marks with their colours and groups as one undoable step; each has a new id."""
+        before = dict(self._items)
+        if items:
+            added = {item.finding.id: item for item in items}
+            self._push(label, before, before | added)
+
+    def alter(
+        self, finding_ids: Iterable[str], label: str, change: Callable[[Annotation], Annotation]
+    ) -> None:
+        """Change annotations as one undoable step; locked ones stay, but for their `locked`.
+
+        `change` returns the annotation in place of the given one; it keeps the finding's id.
+        """
+        before, after, refused = dict(self._items), dict(self._items), 0
+        for finding_id in finding_ids:
+            item = before.get(finding_id)
+            if item is None:
+                continue
+            changed = change(item)
+            if item.locked and replace(item, locked=changed.locked) != changed:
+                refused += 1
+            else:
+                after[finding_id] = changed
+        if any(after[key] is not before[key] for key in before):
+            self._push(label, before, after)
+        if refused:
+            self.refused.emit(refused)
+
+    def is_locked(self, finding_id: str) -> bool:
+        """Return whether a finding must not be changed, and if so tell that it is locked."""
+        item = self._items.get(finding_id)
+        if item is not None and item.locked:
+            self.refused.emit(1)
+            return True
+        return False
+
+    def remove(self, finding_ids: Iterable[str], label: str = "") -> int:
+        """Remove findings as one undoable step; return how many. Locked ones stay.
+
+        Unknown ids are ignored; `label` names the step, by default "Remove finding".
+        """
+        known = set(finding_ids) & set(self._items)
+        gone = {key for key in known if not self._items[key].locked}
         if gone:
             before = dict(self._items)
             after = {key: item for key, item in before.items() if key not in gone}
             what = "finding" if len(gone) == 1 else f"{len(gone)} findings"
-            self._push(f"Remove {what}", before, after)
+            self._push(label or f"Remove {what}", before, after)
+        if len(gone) < len(known):
+            self.refused.emit(len(known) - len(gone))
+        return len(gone)
 
     def set_visible(self, finding_ids: Iterable[str], visible: bool) -> None:
         """Show or hide findings; cannot be undone."""
@@ -288,11 +367,14 @@ class Annotations:
         return self._colors.of(label)
 
     def _push(
-        self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]
+        self,
+        label: str,
+        before: dict[str, Annotation],
+        after: dict[str, Annotation],
+        joint: str = "",
     ) -> None:
-        self.commands.push(
-            Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
-        )
+        command = Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
+        self.commands.push(command, joint)
 
     def _set(self, items: dict[str, Annotation]) -> None:
         was = self._items

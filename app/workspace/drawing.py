@@ -108,6 +108,7 @@ LABELS = {
     ARROW: "Arrow",
     TEXT: "Text",
     CTR: "Cardiothoracic ratio",
+    BRUSH: "Mask",
 }
 _RENAMED = {RULER: ("Length", "Difference")}
 _MARKS = (BOX, POINT, OUTSIDE)
@@ -129,7 +130,8 @@ SERIES_LENGTH = "Known length, for the series"
 
 def by_hand(finding: Finding) -> bool:
     """Return whether the user drew a finding; unlike a tool's finding, a drawing has no run id."""
-    return finding.provenance.tool in POINTS and not finding.provenance.run_id
+    made = finding.provenance.tool in POINTS or finding.provenance.tool == BRUSH
+    return made and not finding.provenance.run_id
 
 
 def is_mark(finding: Finding) -> bool:
@@ -294,8 +296,10 @@ def remeasured(finding: Finding, frame: Frame) -> Finding:
     size and scale. The user's name for the drawing stays.
     """
     tool, shape = finding.provenance.tool, finding.geometry
+    if isinstance(shape, Mask):
+        return replace(finding, description=_area(frame, shape))
     unknown = isinstance(shape, Segments) and tool not in _SEGMENTS
-    if tool in TEXTS or unknown or isinstance(shape, Mask | Heatmap):
+    if tool in TEXTS or unknown or isinstance(shape, Heatmap):
         return finding
     measured = _measured(tool, frame, shape)
     kept = tuple(one for one in finding.measurements if one.name in _KEPT)
@@ -516,8 +520,32 @@ def move_point(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
     return _corrected(finding, frame, shape, value, units)
 
 
+def with_shape(finding: Finding, frame: Frame, shape: Geometry) -> Finding:
+    """Return a finding with another geometry on `frame`, measured anew, without statistics.
+
+    A tool's finding becomes edited, as by `move_point`.
+    """
+    if by_hand(finding):
+        kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
+        changed = replace(finding, image=frame.ref, geometry=shape, measurements=kept)
+        return _probed(remeasured(changed, frame), frame)
+    value, units = None, ""
+    if isinstance(shape, Polyline) and finding.value is not None and len(shape.points) == 2:
+        _label, value, units, _note = _length(frame, shape.points)
+    return _corrected(finding, frame, shape, value, units)
+
+
+def new_mask(frame: Frame) -> Finding:
+    """Return an empty mask drawn by hand, to be painted on."""
+    shape = Mask(np.zeros((frame.rows, frame.columns), dtype=np.bool_))
+    made = Provenance(BRUSH, "", "", "", "", "")
+    return Finding(new_id(), frame.ref, shape, LABELS[BRUSH], None, "", made, state=State.ACCEPTED)
+
+
 def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
     """Return a finding corrected to the painted `mask`; its description gives the mask's area."""
+    if by_hand(finding):
+        return with_shape(finding, frame, mask)
     return _corrected(finding, frame, mask)
 
 

@@ -614,7 +614,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>a presentation state holds images of one series, all grey or all colour</source>
-            <translation type="unfinished" />
+            <translation>ein Präsentationsstatus enthält Bilder einer einzigen Serie, alle in Grau oder alle in Farbe</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -735,7 +735,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Accept or draw a mask; other marks go into a structured report.</source>
-            <translation type="unfinished" />
+            <translation>Nehmen Sie eine Maske an oder zeichnen Sie eine; andere Markierungen gehören in einen strukturierten Bericht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Accept or reject them first, or leave them out.</source>
+            <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -917,6 +922,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Also under View &gt; Theme. Images are on black in every theme.</source>
             <translation>Auch unter Ansicht &gt; Farben. Bilder stehen immer auf Schwarz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Also what is only proposed; it is labelled as not reviewed</source>
+            <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -1176,7 +1186,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>As shown in Sightline</source>
-            <translation type="unfinished" />
+            <translation>Wie in Sightline gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1439,6 +1449,11 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Best in set</source>
+            <translation>Bestes Bild der Reihe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Better window</source>
             <translation>Besseres Fenster</translation>
@@ -1485,6 +1500,7 @@
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Browse…</source>
             <translation>Durchsuchen…</translation>
         </message>
@@ -1734,6 +1750,7 @@
         <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -1896,6 +1913,7 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
@@ -2331,6 +2349,11 @@
             <translation>Deployment</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Description</source>
+            <translation>Beschreibung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Details</source>
             <translation>Einzelheiten</translation>
@@ -2363,12 +2386,17 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
-            <translation type="unfinished" />
+            <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>DICOM…</source>
+            <translation>DICOM …</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
@@ -2595,7 +2623,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Draw or accept a mask.</source>
-            <translation type="unfinished" />
+            <translation>Zeichnen Sie eine Maske oder nehmen Sie eine an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -2783,6 +2811,7 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Export</source>
             <translation>Exportieren</translation>
@@ -2796,6 +2825,11 @@
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>Export a smaller part or a lower resolution</source>
             <translation>Exportieren Sie einen kleineren Teil oder eine geringere Auflösung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Export as DICOM</source>
+            <translation>Als DICOM exportieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -2995,12 +3029,22 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Findings and measurements</source>
-            <translation type="unfinished" />
+            <translation>Befunde und Messungen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Findings reviewed</source>
             <translation>Befunde beurteilt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>findings that nobody has reviewed cannot be verified</source>
+            <translation>Befunde, die niemand geprüft hat, können nicht verifiziert werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Findings that were accepted or edited</source>
+            <translation>Angenommene oder bearbeitete Befunde</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3084,6 +3128,7 @@
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Folder</source>
             <translation>Ordner</translation>
         </message>
@@ -3091,6 +3136,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Folder for the copy</source>
             <translation>Ordner für die Kopie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Folder for the files</source>
+            <translation>Ordner für die Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -3113,6 +3163,11 @@
             <translation>Schriften: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Symbole: Lucide (ISC). Gebaut mit Qt for Python (LGPL 3), pyqtgraph und pydicom (MIT).</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For a conference</source>
+            <translation>Für eine Besprechung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>For all images of the series with as many pixels</source>
             <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
@@ -3121,6 +3176,41 @@
             <location filename="../../app/views/preset_dialog.py" />
             <source>For every {modality} image. The keys 1 to 9 choose them in this order; the windows in the image's file follow.</source>
             <translation>Für jedes {modality}-Bild. Die Tasten 1 bis 9 wählen sie in dieser Reihenfolge; die Fenster aus der Datei des Bildes folgen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For peer review</source>
+            <translation>Für die Begutachtung durch Kollegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For research</source>
+            <translation>Für die Forschung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For surgery</source>
+            <translation>Für die Operation</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For teaching</source>
+            <translation>Für die Lehre</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For the patient</source>
+            <translation>Für den Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For the referring provider</source>
+            <translation>Für den Zuweiser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>For therapy</source>
+            <translation>Für die Therapie</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3729,6 +3819,7 @@
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
@@ -3997,7 +4088,7 @@
         <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
-            <translation type="unfinished" />
+            <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4102,7 +4193,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>it is no DICOM image, so that no DICOM object can refer to it</source>
-            <translation type="unfinished" />
+            <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4122,7 +4213,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
-            <translation type="unfinished" />
+            <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -4137,7 +4228,7 @@
         <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it is too large for findings</source>
-            <translation type="unfinished" />
+            <translation>sie ist zu groß für Befunde</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -4362,7 +4453,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header does not allow this DICOM object</source>
-            <translation type="unfinished" />
+            <translation>sein Kopf lässt dieses DICOM-Objekt nicht zu</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4407,7 +4498,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
-            <translation type="unfinished" />
+            <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4787,9 +4878,15 @@
             <translation>Schlüssel</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Key images</source>
             <translation>Schlüsselbilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Key images: this image and those with marks</source>
+            <translation>Schlüsselbilder: dieses Bild und die mit Markierungen</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -4835,7 +4932,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Labels of Sightline without a published code</source>
-            <translation type="unfinished" />
+            <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5298,7 +5395,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
-            <translation type="unfinished" />
+            <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -5313,7 +5410,17 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>marked by hand</source>
-            <translation type="unfinished" />
+            <translation>von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Marks by hand</source>
+            <translation>Markierungen von Hand</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/drawing.py" />
+            <source>Mask</source>
+            <translation>Maske</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5568,6 +5675,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>name as the endpoint knows it</source>
             <translation>Name, wie ihn der Endpunkt kennt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Name of who verifies the report; empty: it stays unverified</source>
+            <translation>Name dessen, der den Bericht verifiziert; leer: er bleibt unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6012,7 +6124,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Not verified by a person</source>
-            <translation type="unfinished" />
+            <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6073,6 +6185,11 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>of an unknown kind</source>
             <translation>unbekannter Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Of interest</source>
+            <translation>Von Interesse</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
@@ -6441,6 +6558,11 @@
             <translation>optischer Pfad {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Organisation of who verifies</source>
+            <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>out</source>
             <translation>heraus</translation>
@@ -6778,6 +6900,11 @@
             <translation>Präsentationszustand</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Presentation state: window, layout and marks</source>
+            <translation>Präsentationsstatus: Fenster, Anordnung und Markierungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation {title}: does not apply to this frame</source>
             <translation>Präsentation {title}: gilt nicht für dieses Bild</translation>
@@ -6886,7 +7013,7 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>proposed by a tool, not reviewed by a person</source>
-            <translation type="unfinished" />
+            <translation>von einem Werkzeug vorgeschlagen, von keinem Menschen geprüft</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -7237,6 +7364,16 @@
             <translation>Umbenennen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Replace</source>
+            <translation>Ersetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Replace files</source>
+            <translation>Dateien ersetzen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/policy/arguments.py" />
             <source>replaces the file that is there</source>
             <translation>ersetzt die vorhandene Datei</translation>
@@ -7522,12 +7659,12 @@
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save a secondary capture, a picture or a table (CSV) instead.</source>
-            <translation type="unfinished" />
+            <translation>Speichern Sie stattdessen eine Sekundäraufnahme, ein Bild oder eine Tabelle (CSV).</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save the findings as a table (CSV), or the view as a picture.</source>
-            <translation type="unfinished" />
+            <translation>Speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7670,6 +7807,11 @@
             <translation>zweites Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Secondary capture: the pane as it is shown</source>
+            <translation>Sekundäraufnahme: die Ansicht, wie sie gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Section</source>
             <translation>Abschnitt</translation>
@@ -7728,6 +7870,11 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Segmentations, structure sets, presentation states and overlays of the shown image appear here.</source>
             <translation>Segmentierungen, Konturensätze, Präsentationszustände und Overlays des gezeigten Bildes erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Segmentations: masks</source>
+            <translation>Segmentierungen: Masken</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/psp_net.py" />
@@ -8066,7 +8213,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Sightline: Findings, unverified</source>
-            <translation type="unfinished" />
+            <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/second_window.py" />
@@ -8076,7 +8223,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
-            <translation type="unfinished" />
+            <translation>Sightline: Segmentierung, unverifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -8349,6 +8496,11 @@
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Strong</source>
             <translation>Stark</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Structured report: marks, measurements and findings</source>
+            <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -8850,6 +9002,11 @@
             <translation>Der Ordner enthält kein Transformers-Modell: Benötigt werden config.json und safetensors.</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>The folder has files of these names</source>
+            <translation>Der Ordner enthält Dateien dieser Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the gantry was tilted</source>
             <translation>die Gantry war gekippt</translation>
@@ -9057,17 +9214,17 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks are empty</source>
-            <translation type="unfinished" />
+            <translation>die Masken sind leer</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks lie on images of several series or sizes</source>
-            <translation type="unfinished" />
+            <translation>die Masken liegen auf Bildern mehrerer Serien oder Größen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks lie on several multi-frame images</source>
-            <translation type="unfinished" />
+            <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -9503,12 +9660,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>there is no mark or accepted finding to report</source>
-            <translation type="unfinished" />
+            <translation>es gibt keine Markierung und keinen angenommenen Befund zu berichten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>there is no mask to write</source>
-            <translation type="unfinished" />
+            <translation>es gibt keine Maske zu schreiben</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9569,6 +9726,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>There is nothing to verify.</source>
             <translation>Es gibt nichts zu prüfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>There is nothing to write: no such mark or finding in this study.</source>
+            <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -9902,6 +10064,11 @@
             <translation>Titel</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Title of the key images</source>
+            <translation>Titel der Schlüsselbilder</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>To be accepted before it is used.</source>
             <translation>Vor der Verwendung zu akzeptieren.</translation>
@@ -10194,6 +10361,11 @@
             <translation>Werte von {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Verified by</source>
+            <translation>Verifiziert von</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Verify</source>
@@ -10344,7 +10516,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
             <source>What Sightline showed, {0}; grey levels as windowed</source>
-            <translation type="unfinished" />
+            <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -10437,6 +10609,11 @@
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>Which findings of this study</source>
+            <translation>Welche Befunde dieser Studie</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
@@ -10516,7 +10693,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
             <source>with marks or texts drawn in</source>
-            <translation type="unfinished" />
+            <translation>mit eingezeichneten Markierungen oder Texten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/splitting.py" />
@@ -10562,17 +10739,17 @@
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Write one segmentation for each image.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jedes Bild eine eigene Segmentierung.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Write one segmentation for each series.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11010,6 +11187,16 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{file}, line {line}</source>
             <translation>{file}, Zeile {line}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{file}: not written. {reason}</source>
+            <translation>{file}: nicht geschrieben. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{file}: written</source>
+            <translation>{file}: geschrieben</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />

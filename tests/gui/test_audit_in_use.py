@@ -13,13 +13,17 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.audit.entries import read_entries
 from app.audit.verification import verify
+from app.imaging.findings import Box, State
+from app.imaging.types import ImageRef
 from app.settings import PolicySettings
 from app.views.audit.audit_window import AuditWindow
 from app.views.chat.dock import ChatDock
 from app.wiring import Program
+from app.workspace import review
 from tests.gui import test_settings_in_use
 from tests.gui.hands import click, open_page
 from tests.gui.test_settings_in_use import Opened
+from tests.gui.viewer_support import finding
 
 pytestmark = pytest.mark.gui
 
@@ -113,3 +117,23 @@ def test_a_conversation_is_not_exported_without_the_log(
     chat.exporter._save(chat.thread, tmp_path / "out.md", "md")
     wait_until((tmp_path / "out.md").exists)
     wait_until(lambda: actions(program)[-1] == "exported")
+
+
+def test_a_decision_on_a_finding_is_recorded_with_its_id_and_no_name(
+    made: Opened, wait_until: Wait
+):
+    program, annotations = made.program, made.window.workspace.annotations
+    assert annotations.reviewer == review.login()
+    annotations.reviewer = "Jane Roe"
+    ref = ImageRef("1.1", 0, "sha")
+    annotations.add([finding(ref, Box(1, 1, 5, 5), "Doe nodule", id="f1")])
+    annotations.decide(["f1"], State.REJECTED)
+    wait_until(lambda: "findings_decided" in actions(program))
+    annotations.commands.undo()
+    wait_until(lambda: actions(program).count("findings_decided") == 2)
+    told = [one for one in read_entries(program.audit.folder) if one.action == "findings_decided"]
+    assert [one.facts["state"] for one in told] == ["rejected", "proposed"]
+    assert [list(one.facts["ids"]) for one in told] == [["f1"], ["f1"]]
+    whole = b"".join(path.read_bytes() for path in program.audit.folder.iterdir())
+    assert b"Jane" not in whole
+    assert b"Doe" not in whole

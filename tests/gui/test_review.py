@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from app.imaging.findings import Box, Finding, Mask, State
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.main_window import MainWindow
-from app.workspace import drawing
+from app.views.settings.settings_dialog import AppearancePage
+from app.workspace import drawing, review
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -157,18 +158,18 @@ def test_the_original_is_drawn_beside_the_edited_one_and_restored(room: Room):
     moved = drawing.move_point(room.box, frame(), 0, (30, 20))
     room.annotations.put(moved, "Change nodule")
     room.annotations.select(room.box.id)
-    review = room.window.actions_.review
-    review.originals.trigger()
+    menu = room.window.actions_.review
+    menu.originals.trigger()
     (beside,) = room.layer.originals
     assert beside.finding == room.box
     assert beside.style.original
     assert beside.pen(beside.style).style() == Qt.PenStyle.CustomDashLine
     assert beside.pen(beside.style).color().alpha() < 255
     assert beside.finding not in room.layer.findings
-    review.restore.trigger()
+    menu.restore.trigger()
     assert room.now(room.box) == room.box
     assert room.layer.originals == ()
-    assert not review.restore.isEnabled()
+    assert not menu.restore.isEnabled()
 
 
 def test_lines_and_names_on_the_image_say_the_state(room: Room):
@@ -239,3 +240,12 @@ def test_a_result_found_again_is_told(room: Room):
     room.annotations.add([finding(frame().ref, PLACE, "Nodule", score=0.8, id="again")])
     assert "Nodule (rejected)" in told[2]
     assert room.annotations.get("again") is None
+
+
+def test_the_name_for_reports_is_a_setting(qapp: QApplication):
+    page = AppearancePage("dark", "Dr Roe")
+    page.reviewer.clear()
+    QTest.keyClicks(page.reviewer, "Dr Who")
+    assert page.reviewer.text() == "Dr Who"
+    assert page.reviewer.placeholderText() == review.login()
+    page.deleteLater()

@@ -10,8 +10,8 @@ import base64
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,8 +33,17 @@ _MAX_PICTURE_BYTES = 8 * 1024**2  # of one picture that is embedded
 _MAX_RESULT_CHARS = 20_000  # of one result; all of it is in the JSON export
 
 
-def export(content: Content, form: Form, target: Path) -> None:
-    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced."""
+def export(
+    content: Content,
+    form: Form,
+    target: Path,
+    decisions: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced.
+
+    `decisions` are the fields state, reviewer and reviewed of findings by id, as they are now.
+    """
+    content = _reviewed(content, decisions or {})
     match form:
         case "json":
             text = json.dumps(as_json(content), ensure_ascii=False, indent=1, allow_nan=False)
@@ -50,6 +59,20 @@ def export(content: Content, form: Form, target: Path) -> None:
             subject=str(target),
             remedy="Choose a file in a folder with free space that you may write to.",
         ) from error
+
+
+def _reviewed(content: Content, decisions: Mapping[str, Mapping[str, Any]]) -> Content:
+    """Return a copy whose findings say what the user has made of them since."""
+    calls = dict(content.calls)
+    for call_id, call in calls.items():
+        result = call.get("result") or {}
+        findings = [
+            {**one, **decisions.get(str(one.get("id")), {})} if isinstance(one, dict) else one
+            for one in result.get("findings") or ()
+        ]
+        if findings:
+            calls[call_id] = {**call, "result": {**result, "findings": findings}}
+    return replace(content, calls=calls)
 
 
 def as_json(content: Content) -> dict[str, Any]:
@@ -339,6 +362,10 @@ def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]
     if event.output:
         yield _Part("code", _json(event.output), label=f"Result of {event.tool}")
     findings: list[Any] = list(result.get("findings") or ())
+    for item in findings:
+        if item.get("state", "proposed") != "proposed":
+            who = f"{item.get('state')} by {item.get('reviewer')}, {item.get('reviewed')}"
+            yield _Part("line", f"{item.get('label')}: {who}")
     if findings:
         yield _Part("code", _json(findings), label=f"{len(findings)} findings")
     for artifact in event.artifacts:

@@ -16,6 +16,7 @@ from pydicom.uid import generate_uid
 
 from app import __version__
 from app.errors import FileProblem
+from app.imaging.exports import by_hand
 from app.imaging.findings import (
     XY,
     Box,
@@ -70,6 +71,11 @@ def make(sources: Sources) -> Dataset:
         FileProblem: No finding can be expressed in it.
     """
     export = sources.export
+    if export.verifier and any(not by_hand(f) and f.state == "proposed" for f in export.findings):
+        raise FileProblem(
+            "findings that nobody has reviewed cannot be verified",
+            remedy="Accept or reject them first, or leave them out.",
+        )
     groups = [group for one in export.findings for group in _groups(one, sources)]
     if not groups:
         raise FileProblem(

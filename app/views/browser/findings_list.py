@@ -155,7 +155,9 @@ class FindingsDelegate(QStyledItemDelegate):
         rect = option.rect
         eye, _delete = button_rects(rect)
         left = rect.left() + SPACE.l
-        tint = QColor(row.tint or THEME.annotation_color(row.annotation.color))
+        tint = QColor(
+            row.tint or row.annotation.tint or THEME.annotation_color(row.annotation.color)
+        )
         swatch = QRectF(left, rect.center().y() - 5, 11, 11)
         painter.setPen(tint)
         painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)

@@ -314,7 +314,7 @@ class AnnotationLayer(QObject):
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
         handles = strong and self.has_handles(annotation.finding)
         strength = self._strength_of(annotation.finding)
-        tint = DARK.annotation_color(annotation.color)
+        tint = annotation.tint or DARK.annotation_color(annotation.color)
         finding = annotation.finding
         state = State.ACCEPTED if drawing.by_hand(finding) else finding.state
         return FindingStyle(tint, strong, handles=handles, strength=strength, state=state)
@@ -325,6 +325,9 @@ class AnnotationLayer(QObject):
         A tool's finding must be selected first, so that a drag that is meant to change the
         intensity window does not move a point.
         """
+        known = self._annotations.get(finding.id)
+        if known is not None and known.locked:
+            return False
         mine = drawing.by_hand(finding) or finding.id == self._annotations.selected
         return mine and bool(drawing.points_of(finding))
 

@@ -45,6 +45,7 @@ from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
 from app.views.canvas.label_chips import PlacedChip
 from app.views.canvas.layer_graphics import LayerDrawing
 from app.views.canvas.magnifier import Magnifier
+from app.views.canvas.mark_moving import MarkMover
 from app.views.canvas.mouse_gestures import (
     DRAG_THRESHOLD,
     PAN,
@@ -63,7 +64,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import calibration, drawing, plane_marks, review
+from app.workspace import calibration, drawing, editing, plane_marks, review
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -85,6 +86,12 @@ TEXTS_MS = 25
 
 _REGION_SAMPLES = 250_000
 """Pixels of a drawn region that are read for its window: in 10 ms, however large it is."""
+_ARROWS = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
 _CURSORS = {ZOOM: "zoom-in", SCROLL: "move-vertical"}
 
 
@@ -178,6 +185,15 @@ class Canvas(ImageView):
         self._wheel = FrameScroll()
         self.color_bar = ColorBar(self)
         self.magnifier = Magnifier(self)
+        self.mover = MarkMover(
+            self,
+            self.findings_layer,
+            workspace.annotations,
+            lambda: self.frame,
+            self.drawing_tool.take,
+        )
+        self._grabbed: tuple[str, int] | None = None  # the point that arrow keys move
+        self._nudges = 0
         self._keys = key_actions(self, workspace.annotations)
         self._menu_keys = True  # whether keys of commands that menus have too are the canvas's
         self.drawing_tool.tool_changed.connect(lambda _tool: self._show_cursor(None))
@@ -317,6 +333,7 @@ class Canvas(ImageView):
         self.picture = self._source = None
         self.magnifier.refresh()
         self.drawing_tool.cancel()
+        self._drop_mark()
         self.show_patches((), (0, 0), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_synthetic("")
@@ -406,6 +423,7 @@ class Canvas(ImageView):
             self._refit = False
             self._taking = True
             self.drawing_tool.cancel()
+            self._drop_mark()
             self._show_findings(job)
             self._measure_again()
             self._taking = False
@@ -706,8 +724,12 @@ class Canvas(ImageView):
         at, erase = ev.position(), bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         on_sign = free and not self.drawing_tool.active and self.overlay.press_at(at)
         tool = self.drawing_tool
+        anywhere = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if on_sign or (free and (self._take_label(at) or tool.press(at, erase=erase))):
             kind = None
+            self._grabbed = tool.held
+        elif free and self.mover.press(at, anywhere=anywhere):
+            kind = self._grabbed = None
         if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
             self._drag_from = ev.position()
@@ -723,6 +745,9 @@ class Canvas(ImageView):
         self.magnifier.follow(self._cursor)
         if self._label is not None:
             self._move_label(ev.position())
+            return
+        if self.mover.active:
+            self.mover.move(ev.position())
             return
         if self._press is None or self._drag_from is None:
             shift = bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -760,6 +785,10 @@ class Canvas(ImageView):
                 self._workspace.annotations.select(self._label[0].chip.id)
             self._label = None
             return
+        if self.mover.active and ev.button() == Qt.MouseButton.LeftButton:
+            if not self.mover.release():
+                self._workspace.annotations.select(self._hover(ev.position()))
+            return
         if self._press is None:
             left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
             if left and not self.drawing_tool.release(ev.position()):
@@ -775,6 +804,45 @@ class Canvas(ImageView):
             self.menu_wanted.emit(ev.globalPosition().toPoint())
         elif ev.button() == Qt.MouseButton.LeftButton:
             self._workspace.annotations.select(self._hover(ev.position()))
+
+    def _drop_mark(self) -> None:
+        """Put a mark back that is being dragged, as its image is no longer shown."""
+        if hasattr(self, "mover"):  # not yet while the canvas is made
+            self.mover.cancel()
+
+    def _nudge(self, ev: QKeyEvent) -> bool:
+        """Move the selected mark, or its grabbed point, by an arrow key; False without one."""
+        way = _ARROWS.get(Qt.Key(ev.key()))
+        keys = ev.modifiers() & ~(
+            Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        annotations, frame = self._workspace.annotations, self.frame
+        marks = [one for one in self.findings_layer.findings if one.id == annotations.selected]
+        if way is None or keys != Qt.KeyboardModifier.NoModifier or not marks or frame is None:
+            return False
+        mark = marks[0]
+        if editing.bounds_of(mark) is None:
+            return False
+        if annotations.is_locked(mark.id):
+            return True
+        far = 10 if ev.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+        # One pixel of the image along the axis that runs as the key says, however it is turned.
+        step = self.to_image(QPointF(*way) * 100) - self.to_image(QPointF(0, 0))
+        across = abs(step.x()) > abs(step.y())
+        dx = math.copysign(far, step.x()) if across else 0.0
+        dy = 0.0 if across else math.copysign(far, step.y())
+        points = drawing.points_of(mark)
+        if self._grabbed is not None and self._grabbed[0] == mark.id and points:
+            place = min(self._grabbed[1], len(points) - 1)
+            to = points[place][0] + dx, points[place][1] + dy
+            changed = drawing.move_point(mark, frame, place, to)
+        else:
+            changed = editing.moved(mark, frame, dx, dy)
+        if not ev.isAutoRepeat():
+            self._nudges += 1
+        if changed is not mark:
+            self.drawing_tool.take(changed, f"nudge {mark.id} {self._nudges}")
+        return True
 
     def _take_label(self, position: QPointF) -> bool:
         """Start to drag the label at a position; return whether there is one."""
@@ -862,6 +930,9 @@ class Canvas(ImageView):
         if self._drawing_key(ev.key()):
             ev.accept()
             return
+        if self._nudge(ev):
+            ev.accept()
+            return
         action = self._keys.get(Qt.Key(ev.key()))
         if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
             ev.ignore()
@@ -896,7 +967,9 @@ class Canvas(ImageView):
     def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
         if self._brushing:
             return None
-        if self.drawing_tool.over_point(position):
+        if self.drawing_tool.over_point(position) or (
+            not self.drawing_tool.draws and self.mover.over(position)
+        ):
             return Qt.CursorShape.SizeAllCursor
         on_sign = self.overlay.over_sign(position)
         return Qt.CursorShape.PointingHandCursor if hit or on_sign else None
@@ -926,7 +999,7 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
     key, scroll, measuring = Qt.Key, canvas.scroller, canvas.drawing_tool
 
     def escape() -> None:
-        if measuring.cancel():
+        if measuring.cancel() or canvas.mover.cancel():
             return
         if canvas.magnifier.on:
             canvas.magnifier.set_on(False)

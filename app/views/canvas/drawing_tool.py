@@ -206,6 +206,8 @@ class DrawingTool(QObject):
             return self._corner is not None
         if self.tool == drawing.BRUSH:
             found = self._mask_at(position)
+            if found is None and not erase:
+                found = drawing.new_mask(frame)
             if found is not None:
                 self._annotations.select(found.id)
                 self._stroke = found, not erase
@@ -400,6 +402,22 @@ class DrawingTool(QObject):
         if drawing.pixels_around(finding) <= AT_ONCE:  # else the canvas has it done on a thread
             finding = drawing.with_statistics(finding, frame)
         self._put(finding, verb)
+
+    @property
+    def held(self) -> tuple[str, int] | None:
+        """The id of the finding whose point is being moved and the point's number, or None."""
+        return (self._held[0].id, self._held[1]) if self._held is not None else None
+
+    def take(self, finding: Finding, joint: str = "") -> None:
+        """Keep a finding that was moved; steps with the same `joint` are undone at once."""
+        frame = self._frame()
+        if frame is None:
+            return
+        if drawing.by_hand(finding):
+            finding = replace(finding, plane=self._plane())
+        if drawing.pixels_around(finding) <= AT_ONCE:
+            finding = drawing.with_statistics(finding, frame)
+        self._annotations.put(finding, f"Move {finding.label.lower()}", joint)
 
     def _put(self, finding: Finding, verb: str) -> None:
         named = drawing.LABELS.get(finding.provenance.tool) if drawing.by_hand(finding) else None

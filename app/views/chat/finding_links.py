@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 from shiboken6 import isValid
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, State
 from app.views import wording
 from app.views.plain_text import menu_text, one_line
 from app.views.theme import THEME
@@ -39,8 +39,6 @@ class FindingChip(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Show {text} on the image").format(text=self.text()))
-        parts = (finding.description, wording.maker_details(finding), tr(wording.NOT_FOR_DIAGNOSIS))
-        self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
 
     def set_brief(self) -> None:
         """Show the label only, because the chat shows the measurement elsewhere."""
@@ -51,6 +49,13 @@ class FindingChip(QPushButton):
         """Show the current label and measurement of a finding."""
         label = wording.label_text(finding) if self._brief else wording.chip_text(finding)
         self.setText(menu_text(one_line(label, _CHARS)) or tr("Finding"))
+        details = wording.maker_details(finding)
+        parts = (finding.description, details, wording.state_text(finding))
+        self.setToolTip(plain_tip("\n".join(part for part in parts if part)))
+        self.setAccessibleDescription(wording.state_text(finding))
+        font = self.font()
+        font.setStrikeOut(finding.state is State.REJECTED)
+        self.setFont(font)
 
     def set_tint(self, tint: str) -> None:
         """Set the colour of the chip's dot, which is the finding's colour on the canvas."""

@@ -279,6 +279,8 @@ class ThreadExporter(QObject):
         super().__init__(window)
         self.audit: AuditLog | None = None  # without it nothing is saved
         self.opened: Callable[[], Sequence[Path]] = tuple  # the files that are open
+        # State, reviewer and time of each finding that the user has decided on, by id.
+        self.decisions: Callable[[], dict[str, dict[str, str]]] = dict
         self._window = window
         self._background = background
         self._tell = tell
@@ -331,7 +333,7 @@ class ThreadExporter(QObject):
         def failed(error: SightlineError) -> None:
             self._tell(Notice(tr_report(error.reason), tr_report(error.remedy), tone="error"))
 
-        opened = self.opened()
+        opened, decisions = self.opened(), self.decisions()
 
         def work() -> None:
             # The dialogue has asked whether to replace a file that exists.
@@ -344,6 +346,6 @@ class ThreadExporter(QObject):
                 replace=True,
                 thread=thread.thread_id,
             ):
-                export(thread.content, form, path)
+                export(thread.content, form, path, decisions)
 
         self._background.submit(work, done, failed)

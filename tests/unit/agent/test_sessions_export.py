@@ -232,3 +232,18 @@ def test_a_picture_that_a_model_made_is_called_synthetic(tmp_path: Path, form: F
     asyncio.run(collect(loop, request(made.files_dir(), "Draw it", thread=made)))
     text = exported(made, tmp_path, form)
     assert "SYNTHETIC, made by RoentGen: not a patient. Effusion" in text
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json"])
+def test_a_copy_says_what_the_user_made_of_a_finding_since(
+    thread: Thread, tmp_path: Path, form: Form
+):
+    calls = thread.content.calls
+    (item,) = [one for call in calls.values() for one in call["result"]["findings"]]
+    made = {"state": "rejected", "reviewer": "Dr Roe", "reviewed": "2026-11-28T05:36:38+00:00"}
+    target = tmp_path / f"reviewed.{form}"
+    export(thread.content, form, target, {item["id"]: made})
+    text = target.read_text(encoding="utf-8")
+    assert "rejected" in text
+    assert "Dr Roe" in text
+    assert item["state"] == "proposed"  # the conversation itself is as it was

@@ -71,6 +71,11 @@ def write(folder: Path, seed: int, kind: str) -> Written:
     refs = [ImageRef(one.sop_instance_uid, k, "") for one in images for k in range(one.frames)]
     first = images[0]
     findings = random_findings(seed, refs, first.rows, first.columns, masks=kind == "seg")
+    if seed % 3 == 0:  # verified, which is only possible for what was reviewed
+        findings = tuple(
+            replace(one, state=State.ACCEPTED) if one.state is State.PROPOSED else one
+            for one in findings
+        )
     rng = np.random.default_rng(seed)
     color = IMAGE_KINDS[seed % 5] == "US"
     view = View(
@@ -382,6 +387,16 @@ def test_a_section_of_a_volume_is_reported_in_space(tmp_path: Path) -> None:
     wanted = [*plane.point(1, 2), *plane.point(3.5, 4.25)]
     np.testing.assert_allclose(place.GraphicData, wanted, rtol=1e-6)
     assert place.ReferencedFrameOfReferenceUID == "1.2.3"
+
+
+def test_nobody_verifies_what_nobody_reviewed(tmp_path: Path) -> None:
+    images = instances(source_files(tmp_path, "CR", 1))
+    ref = ImageRef(images[0].sop_instance_uid, 0, "")
+    found = random_findings(1, [ref], 20, 20, masks=False)
+    origin = replace(found[0].provenance, model="net")
+    found = (replace(found[0], state=State.PROPOSED, provenance=origin), *found[1:])
+    with pytest.raises(FileProblem, match="nobody has reviewed"):
+        write_object(DicomExport("sr", tuple(images), found, verifier="Roe^Jane"))
 
 
 def test_rejected_findings_are_never_chosen() -> None:

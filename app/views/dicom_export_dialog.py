@@ -1,0 +1,358 @@
+"""The dialog that writes findings, masks, views and key images as DICOM objects into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QLineEdit, QWidget
+
+from app.audit.exports import record_export
+from app.errors import FileProblem, SightlineError, unexpected
+from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View, chosen
+from app.imaging.findings import Finding, Mask
+from app.imaging.types import Instance
+from app.settings import write_atomic
+from app.views.background import Background
+from app.views.canvas.canvas import Canvas
+from app.views.layouts import column, row
+from app.views.theme import SPACE
+from app.views.translation import tr, tr_report, translatable
+from app.views.widgets import confirm, label, push_button
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+_KIND_TEXTS = {
+    SR: translatable("Structured report: marks, measurements and findings"),
+    SEG: translatable("Segmentations: masks"),
+    GSPS: translatable("Presentation state: window, layout and marks"),
+    KO: translatable("Key images: this image and those with marks"),
+    SC: translatable("Secondary capture: the pane as it is shown"),
+}
+_TITLE_TEXTS = {
+    "113000": translatable("Of interest"),
+    "113002": translatable("For the referring provider"),
+    "113003": translatable("For surgery"),
+    "113004": translatable("For teaching"),
+    "113005": translatable("For a conference"),
+    "113006": translatable("For therapy"),
+    "113007": translatable("For the patient"),
+    "113008": translatable("For peer review"),
+    "113009": translatable("For research"),
+    "113013": translatable("Best in set"),
+}
+
+
+class DicomExportDialog(QDialog):
+    """Asks which objects are written of which findings and to where; writes them; says how it went.
+
+    Args:
+        window: The main window, whose shown image and its study are exported.
+        image: The acquired image that is shown.
+    """
+
+    def __init__(self, window: MainWindow, image: Instance) -> None:
+        super().__init__(window)
+        self._window, self._image = window, image
+        self._background = Background(1, self)
+        self._busy = False
+        self.setWindowTitle(tr("Export as DICOM"))
+        self.setMinimumWidth(560)
+        self.kinds = {kind: QCheckBox(tr(text)) for kind, text in _KIND_TEXTS.items()}
+        self.kinds[SR].setChecked(True)
+        self.hand = QCheckBox(tr("Marks by hand"))
+        self.reviewed = QCheckBox(tr("Findings that were accepted or edited"))
+        self.proposed = QCheckBox(tr("Also what is only proposed; it is labelled as not reviewed"))
+        self.hand.setChecked(True)
+        self.reviewed.setChecked(True)
+        self.verifier = _field(tr("Name of who verifies the report; empty: it stays unverified"))
+        self.organization = _field(tr("Organisation of who verifies"))
+        self.organization.setText(image.get("InstitutionName"))
+        self.title = QComboBox()
+        for code in TITLES:
+            self.title.addItem(tr(_TITLE_TEXTS[code]), code)
+        self.title.setAccessibleName(tr("Title of the key images"))
+        self.description = _field(tr("Description"))
+        self.folder = _field(tr("Folder for the files"))
+        self.browse = push_button(tr("Browse…"), self._browse)
+        self.export_button = push_button(tr("Export"), self._start, primary=True)
+        self.close_button = push_button(tr("Close"), self.reject)
+        self.report = label("", wrap=True)
+        self.report.hide()
+        column(
+            *self.kinds.values(),
+            label(tr("Which findings of this study"), "caption"),
+            *(self.hand, self.reviewed, self.proposed),
+            row(label(tr("Verified by")), (self.verifier, 2), (self.organization, 1)),
+            row(label(tr("Key images")), self.title, (self.description, 1)),
+            row(label(tr("Folder")), (self.folder, 1), self.browse),
+            self.report,
+            row(1, self.close_button, self.export_button),
+            spacing=SPACE.s,
+            margins=SPACE.xl,
+            parent=self,
+        )
+        for box in (*self.kinds.values(), self.proposed):
+            box.toggled.connect(self._refresh)
+        self.folder.textChanged.connect(self._refresh)
+        self.finished.connect(lambda _code: self._background.close())
+        self._refresh()
+
+    @property
+    def running(self) -> bool:
+        """Whether files are being written."""
+        return self._busy
+
+    def _refresh(self) -> None:
+        any_kind = any(box.isChecked() for box in self.kinds.values())
+        ready = any_kind and bool(self.folder.text().strip()) and not self._busy
+        self.export_button.setEnabled(ready)
+        # Nobody answers for what nobody has looked at.
+        can_verify = self.kinds[SR].isChecked() and not self.proposed.isChecked()
+        for field in (self.verifier, self.organization):
+            field.setEnabled(can_verify)
+        for field in (self.title, self.description):
+            field.setEnabled(self.kinds[KO].isChecked())
+
+    def _browse(self) -> None:
+        name = QFileDialog.getExistingDirectory(self, tr("Folder for the files"))
+        if name:
+            self.folder.setText(name)
+
+    def _start(self) -> None:
+        folder = Path(self.folder.text().strip()).expanduser()
+        targets = self._targets(folder)
+        if not targets:
+            self._tell([tr("There is nothing to write: no such mark or finding in this study.")])
+            return
+        there = [path.name for path, _ in targets if path.exists()]
+        if there:
+            confirm(
+                self,
+                tr("Replace files"),
+                tr("The folder has files of these names"),
+                ", ".join(there),
+                tr("Replace"),
+                partial(self._write, targets, replace_files=True),
+            )
+            return
+        self._write(targets)
+
+    def _targets(self, folder: Path) -> list[tuple[Path, DicomExport]]:
+        """Return what is to be written, each with its file."""
+        jobs = [
+            job for kind, box in self.kinds.items() if box.isChecked() for job in self._jobs(kind)
+        ]
+        counted: dict[str, int] = {}
+        targets: list[tuple[Path, DicomExport]] = []
+        for job in jobs:
+            number = counted[job.kind] = counted.get(job.kind, 0) + 1
+            targets.append((folder / f"sightline-{job.kind}-{number}.dcm", job))
+        return targets
+
+    def _findings(self) -> tuple[Finding, ...]:
+        """Return the chosen findings on the images of the shown study."""
+        studies = self._window.workspace.studies
+        study = studies.study_of(self._image)
+        kept = chosen(
+            tuple(item.finding for item in self._window.workspace.annotations.all()),
+            hand=self.hand.isChecked(),
+            accepted=self.reviewed.isChecked(),
+            proposed=self.proposed.isChecked(),
+        )
+        found: list[Finding] = []
+        for one in kept:
+            image = self._window.workspace.instance_of(one.image.sop_instance_uid)
+            if (image is not None and studies.study_of(image) is study) or (
+                one.plane is not None
+                and one.plane.frame_of_reference == self._image.get("FrameOfReferenceUID")
+            ):
+                found.append(one)
+        return tuple(found)
+
+    def _jobs(self, kind: str) -> list[DicomExport]:
+        findings = self._findings()
+        view = _view(self._window.canvas, self._image)
+        verifier = self.verifier.text().strip() if self.verifier.isEnabled() else ""
+        job = DicomExport(
+            kind,
+            (self._image,),
+            findings,
+            verifier=verifier,
+            organization=self.organization.text().strip(),
+            description=self.description.text().strip(),
+            title=self.title.currentData(),
+            views=(view,),
+        )
+        if kind == SC:
+            picture = pane_pixels(self._window.canvas)
+            return [replace(job, findings=(), picture=picture)]
+        flat = [one for one in findings if one.plane is None]
+        if kind == KO:
+            images = self._images(flat)
+            return [replace(job, images=_unique((self._image, *images)), findings=tuple(flat))]
+        if kind == GSPS:
+            flat = [one for one in flat if not isinstance(one.geometry, Mask)]
+            here = [one for one in flat if self._key(one) == self._key_of(self._image)]
+            images = _unique((self._image, *self._images(here)))
+            return [replace(job, images=images, findings=tuple(here))]
+        if kind == SR:
+            if not findings:
+                return []
+            return [replace(job, images=_unique(self._images(flat)) or (self._image,))]
+        groups: dict[object, list[Finding]] = {}
+        for one in flat:
+            if isinstance(one.geometry, Mask):
+                image = self._window.workspace.instance_of(one.image.sop_instance_uid)
+                several = image is not None and image.frames > 1
+                own = one.image.sop_instance_uid if several else ""
+                groups.setdefault((self._key(one), own), []).append(one)
+        return [
+            replace(job, images=_unique(self._images(group)), findings=tuple(group))
+            for group in groups.values()
+        ]
+
+    def _images(self, findings: Iterable[Finding]) -> list[Instance]:
+        instance_of = self._window.workspace.instance_of
+        found = (instance_of(one.image.sop_instance_uid) for one in findings)
+        return [one for one in found if one is not None]
+
+    def _key(self, finding: Finding) -> object:
+        image = self._window.workspace.instance_of(finding.image.sop_instance_uid)
+        return self._key_of(image) if image is not None else None
+
+    def _key_of(self, image: Instance) -> object:
+        """Return what images of one object share: series and size."""
+        series = self._window.workspace.studies.series_of(image)
+        return series.uid if series is not None else "", image.rows, image.columns
+
+    def _write(
+        self, targets: Sequence[tuple[Path, DicomExport]], *, replace_files: bool = False
+    ) -> None:
+        window, opened = self._window, self._window.workspace.opened_files()
+
+        def work() -> list[tuple[str, SightlineError | None]]:
+            done: list[tuple[str, SightlineError | None]] = []
+            for path, job in targets:
+                try:
+                    data = window.decoder.dicom_object(job).result()
+                    uids = [one.sop_instance_uid for one in job.images]
+                    with record_export(
+                        window.audit_log,
+                        "findings",
+                        path,
+                        images=uids,
+                        opened=opened,
+                        replace=replace_files,
+                    ):
+                        _save(path, data)
+                    done.append((path.name, None))
+                except SightlineError as error:
+                    done.append((path.name, error))
+                except Exception as error:
+                    done.append((path.name, unexpected(error)))
+            return done
+
+        self._busy = True
+        self._refresh()
+        self._background.submit(work, self._show)
+
+    def _show(self, done: Sequence[tuple[str, SightlineError | None]]) -> None:
+        self._busy = False
+        self._refresh()
+        lines = [
+            tr("{file}: not written. {reason}").format(file=name, reason=tr_report(error.text))
+            if error
+            else tr("{file}: written").format(file=name)
+            for name, error in done
+        ]
+        self._tell(lines)
+
+    def _tell(self, lines: Sequence[str]) -> None:
+        self.report.setText("\n".join(lines))
+        self.report.show()
+
+
+def _save(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, data)
+    except OSError as error:
+        raise FileProblem(
+            f"it cannot be written ({error.strerror or 'unknown reason'})",
+            subject=str(path),
+            remedy="Choose a folder with free space that you may write to.",
+        ) from error
+
+
+def _field(name: str) -> QLineEdit:
+    field = QLineEdit()
+    field.setAccessibleName(name)
+    field.setPlaceholderText(name)
+    return field
+
+
+def _unique(images: Iterable[Instance]) -> tuple[Instance, ...]:
+    return tuple({one.sop_instance_uid: one for one in images}.values())
+
+
+def _view(canvas: Canvas, image: Instance) -> View:
+    """Return how the canvas shows the image: frame, window, polarity, part, flip and turns."""
+    picture = canvas.picture
+    if picture is None or picture.job.instance.sop_instance_uid != image.sop_instance_uid:
+        return View(image.sop_instance_uid)
+    display = canvas.model.display
+    flip, turns = display.flip_h != display.flip_v, display.quarter_turns
+    if display.flip_v:  # the same as the other flip and half a turn
+        turns += 2
+    window = canvas.shown_window if not picture.job.frame.is_color else None
+    return View(
+        image.sop_instance_uid,
+        picture.job.frame_index,
+        window,
+        inverse=display.invert,
+        area=_shown_area(canvas),
+        flip_h=flip,
+        quarter_turns=turns % 4,
+    )
+
+
+def _shown_area(canvas: Canvas) -> tuple[float, float, float, float] | None:
+    """Return the outer edges of the whole pixels that are in sight."""
+    columns, rows = canvas.image_size
+    corners = QRectF(canvas.viewport().rect())
+    one, other = canvas.to_image(corners.topLeft()), canvas.to_image(corners.bottomRight())
+    xs, ys = sorted((one.x(), other.x())), sorted((one.y(), other.y()))
+    left, top = max(round(xs[0] + 0.5), 0), max(round(ys[0] + 0.5), 0)
+    right, bottom = min(round(xs[1] + 0.5), columns), min(round(ys[1] + 0.5), rows)
+    if left >= right or top >= bottom:
+        return None
+    return left - 0.5, top - 0.5, right - 0.5, bottom - 0.5
+
+
+def pane_pixels(canvas: QWidget) -> NDArray[np.uint8]:
+    """Return what a pane shows as uint8 RGB [rows, columns, 3] of the screen."""
+    picture = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    data = np.frombuffer(picture.constBits(), np.uint8)
+    rows = data.reshape(picture.height(), picture.bytesPerLine())
+    wide = rows[:, : picture.width() * 3]
+    return wide.reshape(picture.height(), picture.width(), 3).copy()
+
+
+def open_dialog(window: MainWindow) -> None:
+    """Open the dialog for the image that is shown; without one, nothing happens."""
+    image = window.workspace.acquired
+    if image is None or not image.has_frames:
+        return
+    dialog = DicomExportDialog(window, image)
+    dialog.finished.connect(dialog.deleteLater)
+    window.closing.connect(dialog.reject)
+    dialog.open()
