@@ -65,7 +65,7 @@ class DicomExportDialog(QDialog):
         self._background = Background(1, self)
         self._busy = False
         self.setWindowTitle(tr("Export as DICOM"))
-        self.setMinimumWidth(560)
+        self.setMinimumWidth(760)
         self.kinds = {kind: QCheckBox(tr(text)) for kind, text in _KIND_TEXTS.items()}
         self.kinds[SR].setChecked(True)
         self.hand = QCheckBox(tr("Marks by hand"))

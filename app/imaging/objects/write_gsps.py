@@ -61,6 +61,7 @@ def make(sources: Sources) -> Dataset:
     if grey:
         inverse = any(view.inverse for view in export.views[:1])
         dark = images[0].PhotometricInterpretation == "MONOCHROME1"
+        dark = dark or images[0].get("PresentationLUTShape") == "INVERSE"
         shape = "INVERSE" if inverse != dark else "IDENTITY"
         made: Any = pr.GrayscaleSoftcopyPresentationState(
             modality_lut_transformation=_modality(images[0]),

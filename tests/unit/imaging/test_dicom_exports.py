@@ -44,7 +44,7 @@ EXPLAINED = (
     "<Laterality>",  # the source does not tell it
     "is only permitted to be empty when actually unknown",
 )
-"""Parts of `dciodvfy`'s warnings that docs/conformance.md explains."""
+"""Parts of `dciodvfy`'s warnings that app/imaging/README.md explains."""
 
 
 @dataclass(frozen=True, slots=True)
