@@ -64,6 +64,7 @@ from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
+from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
@@ -173,6 +174,7 @@ class MainWindow(QMainWindow):
         self.opening.studies_opened.connect(self._keep_recent)
         self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
+        self.pictures = PictureCommands(self, decoder)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)

@@ -166,13 +166,18 @@ class MainActions:
         self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
         self.texts = add(tr("Image texts: all, no names, none"), window.viewports.next_detail, "F2")
         self.palette = add(tr("Find a command…"), window.find_command, "Ctrl+Shift+P", "search")
+        pictures = window.pictures
+        self.export_picture = add(tr("Export picture…"), pictures.export, "Ctrl+E", "download")
+        self.export_movie = add(tr("Export movie…"), lambda: pictures.export(movie=True))
+        self.copy_picture = add(tr("Copy picture"), pictures.copy, "Ctrl+Shift+C")
+        self.print_picture = add(tr("Print…"), pictures.print, "Ctrl+P")
         self.deidentify = add(
             tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
         )
         self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
         self.export_menu = QMenu(tr("Export"), window)
-        self.export_menu.addAction(self.export_dicom)
-        self.export_menu.addAction(self.deidentify)
+        pictured = (self.export_picture, self.export_movie)
+        _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -361,7 +366,8 @@ class MainActions:
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             tr("&File"): (
                 *(self.open_files, self.open_folder, self.recent_menu),
-                *(self.lay_labels, self.open_demo, None, self.export_menu, None),
+                *(self.lay_labels, self.open_demo, None),
+                *(self.export_menu, self.copy_picture, self.print_picture, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             tr("&View"): (
@@ -494,6 +500,8 @@ class MainActions:
             ((self.region,), has_window),
             ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
+            ((self.export_picture, self.export_movie), has_image),
+            ((self.copy_picture, self.print_picture), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.play_all,), len(workspace.layout.viewports) > 1),

@@ -419,6 +419,16 @@
             <translation>, {closed} nicht geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm of the object (scale: {basis}).</source>
+            <translation>1 mm auf dem Papier ist 1 mm des Objekts (Maßstab: {basis}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm on the detector; in the patient it is less.</source>
+            <translation>1 mm auf dem Papier ist 1 mm auf dem Detektor; im Patienten ist es weniger.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>1 of {count}: choose in the findings</source>
             <translation>1 von {count}: in den Befunden wählen</translation>
@@ -660,6 +670,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a text file</source>
             <translation>eine Textdatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>a TIFF file cannot be larger than 4 GB</source>
+            <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1184,6 +1199,11 @@
             <translation>wie der Herausgeber ihn anbietet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>As on the screen</source>
+            <translation>Wie auf dem Bildschirm</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>As shown in Sightline</source>
             <translation>Wie in Sightline gezeigt</translation>
@@ -1589,6 +1609,7 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1678,9 +1699,19 @@
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Check the folder's permissions and the space on the disk</source>
+            <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the path</source>
             <translation>Prüfen Sie den Pfad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Check the picture before you hand it on. {risk}</source>
+            <translation>Prüfen Sie das Bild, bevor Sie es weitergeben. {risk}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1770,6 +1801,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose a smaller size, or numbered PNG files</source>
+            <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
@@ -1788,6 +1824,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose another name or an empty folder</source>
+            <translation>Wählen Sie einen anderen Namen oder einen leeren Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -2168,6 +2209,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Copy or download it again.</source>
             <translation>Kopieren oder laden Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Copy picture</source>
+            <translation>Bild kopieren</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -2596,6 +2642,11 @@
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Draw</source>
+            <translation>Einzeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -2817,6 +2868,16 @@
             <translation>Exportieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a movie</source>
+            <translation>Film exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a picture</source>
+            <translation>Bild exportieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>Export a smaller part of it</source>
             <translation>Exportieren Sie einen kleineren Teil davon</translation>
@@ -2852,6 +2913,16 @@
             <translation>Exportieren Sie es ohne Kompression</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export movie…</source>
+            <translation>Film exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export picture…</source>
+            <translation>Bild exportieren …</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Export started</source>
             <translation>Export begonnen</translation>
@@ -2877,6 +2948,7 @@
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -2895,6 +2967,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Export…</source>
             <translation>Exportieren…</translation>
         </message>
@@ -3223,6 +3296,11 @@
             <translation>Schlüssel löschen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Form</source>
+            <translation>Format</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fracture</source>
             <translation>Fraktur</translation>
@@ -3317,6 +3395,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>GGUF models (*.gguf)</source>
             <translation>GGUF-Modelle (*.gguf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>GIF (256 colours; moves)</source>
+            <translation>GIF (256 Farben; bewegt)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
@@ -3825,6 +3908,7 @@
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -4031,6 +4115,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it exists already</source>
             <translation>es gibt sie bereits</translation>
         </message>
@@ -4169,6 +4254,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is compressed in a way that is not supported</source>
             <translation>es ist auf eine Weise komprimiert, die nicht unterstützt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>It is copied without the patient's name and dates.</source>
+            <translation>Es ist ohne Namen und Daten des Patienten kopiert.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/nifti.py" />
@@ -4786,6 +4876,16 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG (smaller, not exact)</source>
+            <translation>JPEG (kleiner, nicht exakt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG quality</source>
+            <translation>JPEG-Qualität</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
@@ -4953,6 +5053,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Language model: {model}</source>
             <translation>Sprachmodell: {model}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>larger than the page: only its middle is printed</source>
+            <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -5418,9 +5523,14 @@
             <translation>Markierungen von Hand</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Marks, findings and layers</source>
+            <translation>Markierungen, Befunde und Ebenen</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Mask</source>
-            <translation type="unfinished" />
+            <translation>Maske</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5654,6 +5764,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>move the focus</source>
             <translation>den Fokus bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>MP4 movie</source>
+            <translation>MP4-Film</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/mr-head.toml" />
@@ -5903,6 +6018,11 @@
             <translation>Keine Studie geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>No texts</source>
+            <translation>Keine Texte</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/spacing.py" />
             <source>no ultrasound region is calibrated in cm</source>
             <translation>keine Ultraschallregion ist in cm kalibriert</translation>
@@ -6150,6 +6270,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>nothing was recorded</source>
+            <translation>nichts wurde aufgezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -6845,6 +6970,11 @@
             <translation>Pneumothorax</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>PNG (exact)</source>
+            <translation>PNG (exakt)</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Point</source>
             <translation>Punkt</translation>
@@ -6930,6 +7060,11 @@
             <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Preview…</source>
+            <translation>Vorschau …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
@@ -6968,6 +7103,21 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of questions</source>
             <translation>Preis der Fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Print preview</source>
+            <translation>Druckvorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Print the image</source>
+            <translation>Bild drucken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Print…</source>
+            <translation>Drucken …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7662,6 +7812,11 @@
             <translation>Speichern Sie stattdessen eine Sekundäraufnahme, ein Bild oder eine Tabelle (CSV).</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>Save it as GIF or as TIFF instead</source>
+            <translation>Speichern Sie es stattdessen als GIF oder TIFF</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save the findings as a table (CSV), or the view as a picture.</source>
             <translation>Speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
@@ -7674,6 +7829,11 @@
                 <numerusform>%n Zeile in {path} gespeichert.</numerusform>
                 <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Saved in {path}</source>
+            <translation>Gespeichert in {path}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -7699,6 +7859,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Scale</source>
+            <translation>Skalierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -8196,6 +8361,17 @@
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Sightline picture</source>
+            <translation>Sightline-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Sightline series</source>
+            <translation>Sightline-Serie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Sightline started</source>
             <translation>Sightline gestartet</translation>
@@ -8227,6 +8403,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Size</source>
             <translation>Größe</translation>
         </message>
@@ -8661,6 +8838,11 @@
             <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Texts</source>
+            <translation>Texte</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8834,6 +9016,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the download is not the published file ({0} {1}, expected {2})</source>
             <translation>der Download ist nicht die veröffentlichte Datei ({0} {1}, erwartet {2})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the encoder does not answer</source>
+            <translation>der Kodierer antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -9082,6 +9269,11 @@
             <translation>die Antwort des Hubs war nicht verständlich</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The image as shown</source>
+            <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>the image has no pixels (it declares {0} x {1})</source>
             <translation>das Bild hat keine Pixel (angegeben sind {0} x {1})</translation>
@@ -9267,6 +9459,11 @@
             <translation>Der Modellordner ist nicht lesbar</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the movie cannot be written ({reason})</source>
+            <translation>der Film kann nicht geschrieben werden ({reason})</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>The names and descriptions of the tools</source>
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
@@ -9335,6 +9532,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>the picture is damaged: it has too many scans</source>
             <translation>das Bild ist beschädigt: Es hat zu viele Durchläufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The picture is on the clipboard</source>
+            <translation>Das Bild ist in der Zwischenablage</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -9426,6 +9628,15 @@
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The series: %n images</source>
+            <extracomment>Singular: The series: %n image</extracomment>
+            <translation>
+                <numerusform>Die Serie: %n Bild</numerusform>
+                <numerusform>Die Serie: %n Bilder</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
@@ -9505,6 +9716,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>The system keyring did not delete the key: delete it there.</source>
             <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
+            <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9646,6 +9862,11 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>there is no display to open a window on</source>
             <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>there is no encoder for MP4 movies</source>
+            <translation>es gibt keinen Kodierer für MP4-Filme</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -10053,6 +10274,11 @@
             <translation>Drei nebeneinander</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>TIFF (exact; a page for each image)</source>
+            <translation>TIFF (exakt; je Bild eine Seite)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Time</source>
@@ -10179,6 +10405,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>True size</source>
             <translation>Wahre Größe</translation>
         </message>
@@ -10443,6 +10670,11 @@
             <translation>Warnung</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Warnings and sides only</source>
+            <translation>Nur Warnungen und Seiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>waveform</source>
             <translation>Wellenform</translation>
@@ -10470,6 +10702,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>What</source>
             <translation>Was</translation>
         </message>
@@ -10629,6 +10862,11 @@
             <translation>Während ein Schritt des Plans läuft.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Whole image, its own pixels</source>
+            <translation>Ganzes Bild, eigene Pixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>wide</source>
             <translation>breit</translation>
@@ -10696,6 +10934,11 @@
             <translation>mit eingezeichneten Markierungen oder Texten</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>With names</source>
+            <translation>Mit Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10730,6 +10973,16 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>without names</source>
+            <translation>ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Without names and dates</source>
+            <translation>Ohne Namen und Daten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -11295,6 +11548,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{place}: this line cannot be read.</source>
             <translation>{place}: Diese Zeile ist nicht lesbar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>{reason}. GIF movies can be saved.</source>
+            <translation>{reason}. GIF-Filme können gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
