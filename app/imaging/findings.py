@@ -14,9 +14,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.space.planes import FramePlane
 from app.imaging.types import XY as XY
-from app.imaging.types import ImageRef
+from app.imaging.types import FramePlane, ImageRef
 
 
 @dataclass(frozen=True, slots=True)
