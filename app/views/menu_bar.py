@@ -23,6 +23,7 @@ from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
 from app.views.mark_dialogs import MarkCommands
+from app.views.mark_menu import MarkMenu
 from app.views.review_menu import ReviewMenu
 from app.views.screen_calibration import TrueSize
 from app.views.shortcuts import Shortcuts, names_of
@@ -69,6 +70,7 @@ class MainActions:
         self._make_display_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
+        self.mark_menu = MarkMenu(window, self._action)
         self.edit_presets = self._action(tr("Edit presets…"), window.edit_presets)
         self.presets = PresetMenu(window, self.edit_presets)
         self.colormaps = ColormapMenu(window, self._action)
@@ -106,7 +108,7 @@ class MainActions:
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
         viewports.frame_made.connect(self._follow_start_page)
-        self._window.findings_list.menu_wanted.connect(self.review.show_for)
+        self._window.findings_list.menu_wanted.connect(self._show_list_menu)
         for frame in viewports.frames:
             self._follow_start_page(frame)
         self.shortcuts_.changed.connect(self._tell_all_keys)
@@ -389,7 +391,7 @@ class MainActions:
                 *(self.undo, self.redo, None),
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
-                *(self.region_histogram, self.edit_text, self.brush),
+                *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
                 *(self.delete_finding, self.delete_findings),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
@@ -397,6 +399,19 @@ class MainActions:
         }
         for name, entries in menus.items():
             _fill(self._window.menuBar().addMenu(name), entries)
+
+    def _show_list_menu(self, ids: Sequence[str], place: QPoint) -> None:
+        """Open the menu of a row of the findings list at a place on the screen (px)."""
+        if len(ids) != 1:
+            self.review.show_for(ids, place)
+            return
+        if ids[0] not in self._window.findings_list.chosen_ids():
+            self._workspace.annotations.select(ids[0])
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        _fill(menu, (*self.review.commands, None, *self.mark_menu.entries, None))
+        menu.addAction(self.delete_finding)
+        menu.popup(place)
 
     def _show_context_menu(self, place: QPoint) -> None:
         """Open the menu of the image at a place on the screen (px)."""
@@ -414,6 +429,7 @@ class MainActions:
                 *([None] if own else []),
                 *tools,
                 *review,
+                *((self.mark_menu,) if self._workspace.annotations.selected else ()),
                 self.delete_finding,
                 None,
                 self.fit,

@@ -1123,6 +1123,11 @@
             <translation>Aussehen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Apply</source>
+            <translation>Übernehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Approval needed: {title}</source>
             <translation>Genehmigung nötig: {title}</translation>
@@ -1192,6 +1197,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>As it would be sent</source>
             <translation>So, wie es gesendet würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>As its label</source>
+            <translation>Wie ihre Bezeichnung</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1607,6 +1617,7 @@
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <location filename="../../app/views/mark_dialogs.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -2026,6 +2037,26 @@
             <translation>Code geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label</source>
+            <translation>Kodierte Bezeichnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site</source>
+            <translation>Kodierte Bezeichnung und Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site…</source>
+            <translation>Kodierte Bezeichnung und Region…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour</source>
+            <translation>Farbe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Colour map</source>
             <translation>Farbtabelle</translation>
@@ -2034,6 +2065,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Colour map: {name}</source>
             <translation>Farbtabelle: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour {number}</source>
+            <translation>Farbe {number}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -2189,6 +2225,11 @@
             <translation>Kopieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy a mark first.</source>
+            <translation>Kopieren Sie zuerst eine Markierung.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
@@ -2202,6 +2243,11 @@
             <location filename="../../app/imaging/guards.py" />
             <source>Copy it again from its source, or ask for a new export</source>
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy marks</source>
+            <translation>Markierungen kopieren</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -2309,6 +2355,11 @@
             <location filename="../../resources/hanging/ct-prior.toml" />
             <source>CT: current beside prior</source>
             <translation>CT: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Cut marks</source>
+            <translation>Markierungen ausschneiden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2690,6 +2741,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Duplicate marks</source>
+            <translation>Markierungen verdoppeln</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3435,6 +3491,16 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks</source>
+            <translation>Markierungen gruppieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks…</source>
+            <translation>Markierungen gruppieren…</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -5341,6 +5407,11 @@
             <translation>Lokal</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Lock or unlock marks</source>
+            <translation>Markierungen sperren oder entsperren</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Log</source>
@@ -5516,6 +5587,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Marks</source>
+            <translation>Markierungen</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -5782,6 +5858,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
             <translation>Name</translation>
@@ -5977,6 +6054,11 @@
             <translation>Keine Zeile passt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>No mark on the shown image is selected</source>
+            <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -6038,6 +6120,11 @@
             <translation>Rundherd</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>None</source>
+            <translation>Keine</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>none</source>
             <translation>keine</translation>
@@ -6091,6 +6178,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>not all files are read: there may be more images</source>
             <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Not all marks could be pasted</source>
+            <translation>Nicht alle Markierungen konnten eingefügt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -6265,6 +6357,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Nothing opened yet</source>
             <translation>Noch nichts geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Nothing to paste</source>
+            <translation>Nichts einzufügen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -6786,6 +6883,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>partly applied</source>
             <translation>teilweise angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste marks</source>
+            <translation>Markierungen einfügen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7504,6 +7606,16 @@
             <translation>Wird entfernt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark</source>
+            <translation>Markierung umbenennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark…</source>
+            <translation>Markierung umbenennen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Rename the conversation</source>
             <translation>Gespräch umbenennen</translation>
@@ -7904,6 +8016,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>scroll, or zoom; zoom at the cursor</source>
             <translation>blättern oder zoomen; am Mauszeiger zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Search</source>
+            <translation>Suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -8400,6 +8517,11 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
             <translation>Sightline: Segmentierung, unverifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Site</source>
+            <translation>Region</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -9397,6 +9519,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>The longest conversation that it can read at once.</source>
             <translation>Das längste Gespräch, das es auf einmal lesen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The mark is locked</source>
+            <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
@@ -10467,6 +10594,11 @@
             <translation>rückgängig, wiederholen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Ungroup marks</source>
+            <translation>Gruppierung der Markierungen aufheben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Unknown colour map {cmap}: shown in grey</source>
             <translation>Unbekannte Farbtabelle {cmap}: in Grau gezeigt</translation>
@@ -10480,6 +10612,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Unload</source>
             <translation>Entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Unlock it to move, change or delete it.</source>
+            <translation>Entsperren Sie sie, um sie zu verschieben, zu ändern oder zu löschen.</translation>
         </message>
         <message>
             <location filename="../../app/audit/log.py" />
