@@ -11,12 +11,14 @@ import pypdfium2
 import pytest
 import tifffile
 from PIL import Image
+from pydicom.data import get_testdata_file
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QPageSize
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
+from app.cli import main
 from app.errors import Cancelled, FileProblem
 from app.imaging.findings import Box, Finding, State
 from app.imaging.pixels import pipeline
@@ -375,3 +377,14 @@ def test_the_print_preview_opens_by_its_key(window: MainWindow, wait_until: Wait
     wait_until(lambda: window.findChildren(printing.PrintPreview))
     (preview,) = window.findChildren(printing.PrintPreview)
     preview.close()
+
+
+@pytest.mark.parametrize("form", ["png", "jpeg", "tiff"])
+def test_the_command_line_writes_pictures(qapp: QApplication, tmp_path: Path, form: str):
+    image = get_testdata_file("CT_small.dcm")
+    out = tmp_path / f"picture.{form}"
+    assert main(["export", "--image", str(image), "--as", form, "--out", str(out)]) == 0
+    with Image.open(out) as picture:
+        assert picture.size == (128, 128)
+        assert not picture.getexif() or form == "tiff"
+    assert b"CompressedSamples" not in out.read_bytes()

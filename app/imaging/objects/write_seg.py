@@ -88,7 +88,7 @@ def make(sources: Sources) -> Dataset:
         **MAKER,
         **sources.new,
     }
-    if several and not images[0].get("FrameOfReferenceUID"):
+    if several and "SharedFunctionalGroupsSequence" not in images[0]:
         made = _frame_by_frame(images[0], pixels, settings)
     else:
         made = seg.Segmentation(source_images=images, pixel_array=pixels, **settings)
@@ -97,7 +97,8 @@ def make(sources: Sources) -> Dataset:
     if not made.get("FrameOfReferenceUID") and "SliceThickness" not in measures[0]:
         # It is needed in space only, and readers refuse it when it is incomplete.
         shared.pop("PixelMeasuresSequence", None)
-    if not made.get("FrameOfReferenceUID") and "PatientOrientation" not in made:
+    placed = "PlanePositionSequence" in made.PerFrameFunctionalGroupsSequence[0]
+    if not placed and "PatientOrientation" not in made:
         made.PatientOrientation = images[0].get("PatientOrientation") or ""
     if any(one.state == "proposed" and algorithm(one) for one in masks):
         made.SeriesDescription = "Sightline: Segmentation, unverified"
@@ -105,7 +106,7 @@ def make(sources: Sources) -> Dataset:
 
 
 def _frame_by_frame(image: Dataset, pixels: NDArray[np.uint8], settings: dict[str, Any]) -> Dataset:
-    """Return a segmentation of a multi-frame image without a frame of reference.
+    """Return a segmentation of a multi-frame image without functional groups, as of ultrasound.
 
     highdicom writes those of single frames only (0.28); here they are joined.
     """

@@ -41,6 +41,8 @@ class Mp4Writer(PictureWriter):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        if QGuiApplication.instance() is None:  # the command line
+            QGuiApplication(["", "-platform", "offscreen"])
         if reason := encoder_problem():
             raise FileProblem(reason, subject=str(path), remedy="Save it as GIF or as TIFF instead")
         from PySide6.QtMultimedia import (
@@ -50,8 +52,6 @@ class Mp4Writer(PictureWriter):
             QVideoFrameInput,
         )
 
-        if QGuiApplication.instance() is None:  # the command line
-            QGuiApplication(["", "-platform", "offscreen"])
         self._file = TemporaryFile(path)
         self._time = 0.0
         self._loop = QEventLoop()
