@@ -37,6 +37,7 @@ DRAWING = (
     Need("libglib-2.0.so.0", "libglib2.0-0", "glib2"),
     Need("libdbus-1.so.3", "libdbus-1-3", "dbus-libs"),
     Need("libzstd.so.1", "libzstd1", "libzstd"),
+    Need("libpulse.so.0", "libpulse0", "pulseaudio-libs"),  # Qt Multimedia, for MP4 movies
 )
 # The same for Qt's xcb platform plugin, which opens windows.
 WINDOW = (

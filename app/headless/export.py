@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
 from app.wiring import Program
+from app.workspace import drawing
+from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
 from app.workspace.workspace import first_to_show
 
@@ -216,9 +219,45 @@ def _points(finding: Finding) -> str:
             return ""
 
 
+_PICTURES = {"png": "png", "jpeg": "jpg", "tiff": "tiff", "gif": "gif", "mp4": "mp4"}
+_SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
+
+
+def _picture(subject: Subject) -> bytes:
+    """Return a picture or movie of the image with the findings, without names and dates."""
+    from app.views.canvas.annotated_render import Look, Marks, render_annotated
+    from app.views.canvas.corner_text import Detail
+    from app.views.canvas.scrolling import frame_duration
+    from app.views.pictures.picture_files import Form, open_writer
+
+    form, image = Form(_PICTURES[subject.request.form]), subject.shown
+    every = subject.request.form in _SERIES and subject.request.frame is None
+    indices = range(image.frames) if every else (subject.frame,)
+    annotations = tuple(Annotation(one, number) for number, one in enumerate(subject.findings))
+    made = [one for one in subject.findings if not drawing.by_hand(one)]
+    makers = tuple((one.id, one.provenance.tool) for one in made)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"picture.{form.value}"
+        with open_writer(path, form, len(indices)) as writer:
+            for index in indices:
+                frame = subject.program.decoder.frame(image, index).result()
+                here = tuple(one for one in annotations if one.finding.image == frame.ref)
+                pixels = render_annotated(
+                    frame,
+                    image,
+                    subject.request.window,
+                    index,
+                    marks=Marks(here, makers),
+                    look=Look(detail=Detail.NO_NAMES),
+                )
+                writer.write(pixels, frame_duration(image, index))
+        return path.read_bytes()
+
+
 _WRITERS: dict[str, Callable[[Subject], bytes]] = {
     **dict.fromkeys(KINDS, _dicom),
     "csv": lambda subject: findings_csv(subject.findings),
+    **dict.fromkeys(_PICTURES, _picture),
 }
 """The content of the file, by the form; one line for each further form."""
 

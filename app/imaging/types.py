@@ -20,7 +20,7 @@ XY = tuple[float, float]
 """A point (x, y) in pixels."""
 
 XYZ = tuple[float, float, float]
-"""A point or vector in patient coordinates: mm, LPS."""
+"""A point (x, y, z) in mm: patient coordinates, LPS (PS3.3 C.7.6.2.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,67 +36,6 @@ class ImageRef:
     sop_instance_uid: str
     frame: int
     pixel_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class FramePlane:
-    """The plane of an image in the patient.
-
-    Attributes:
-        origin: Patient coordinates (mm) of the centre of pixel (0, 0).
-        row: Unit vector of increasing column (along a row).
-        column: Unit vector of increasing row (down a column).
-        spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
-            compared only if these UIDs are equal.
-    """
-
-    origin: XYZ
-    row: XYZ
-    column: XYZ
-    spacing: tuple[float, float]
-    frame_of_reference: str = ""
-
-    @property
-    def normal(self) -> XYZ:
-        """Unit normal of the plane: the cross product of `row` and `column`."""
-        (a, b, c), (d, e, f) = self.row, self.column
-        x, y, z = b * f - c * e, c * d - a * f, a * e - b * d
-        size = math.sqrt(x * x + y * y + z * z)
-        return x / size, y / size, z / size
-
-    def point(self, x: float, y: float) -> XYZ:
-        """Return the patient coordinates (mm, LPS) of pixel (x, y) by equation C.7.6.2.1-1."""
-        right, down = x * self.spacing[1], y * self.spacing[0]
-        p, q, r = (
-            o + u * right + v * down
-            for o, u, v in zip(self.origin, self.row, self.column, strict=True)
-        )
-        return p, q, r
-
-    def pixel(self, point: XYZ) -> XYZ:
-        """Convert a point in patient coordinates to (x, y, distance).
-
-        (x, y) is the point's projection onto the plane in pixels, not rounded and possibly outside
-        the image. The distance from the plane is in mm, positive on the side of the normal.
-        """
-        away = tuple(p - o for p, o in zip(point, self.origin, strict=True))
-        along, down = _dot(away, self.row), _dot(away, self.column)
-        skew = _dot(self.row, self.column)
-        # Directions in a file are perpendicular only within their rounding.
-        x = (along - skew * down) / (1 - skew * skew)
-        y = (down - skew * along) / (1 - skew * skew)
-        return x / self.spacing[1], y / self.spacing[0], _dot(away, self.normal)
-
-    @property
-    def affine(self) -> NDArray[np.float64]:
-        """The [4, 4] matrix from (x, y, mm along the normal, 1) to patient coordinates in mm."""
-        matrix = np.eye(4)
-        matrix[:3, 0] = np.array(self.row) * self.spacing[1]
-        matrix[:3, 1] = np.array(self.column) * self.spacing[0]
-        matrix[:3, 2] = self.normal
-        matrix[:3, 3] = self.origin
-        return matrix
 
 
 class SpacingSource(StrEnum):
@@ -209,6 +148,71 @@ class Orientation:
     column: str = ""
     cosines: tuple[float, float, float, float, float, float] | None = None
     position: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlane:
+    """The plane of an image in the patient.
+
+    Attributes:
+        origin: Patient coordinates (mm) of the centre of pixel (0, 0).
+        row: Unit vector of increasing column (along a row).
+        column: Unit vector of increasing row (down a column).
+        spacing: (between rows, between columns) in mm, as PixelSpacing.
+        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
+            compared only if these UIDs are equal.
+    """
+
+    origin: XYZ
+    row: XYZ
+    column: XYZ
+    spacing: tuple[float, float]
+    frame_of_reference: str = ""
+
+    @property
+    def normal(self) -> XYZ:
+        """Unit normal of the plane: the cross product of `row` and `column`."""
+        (a, b, c), (d, e, f) = self.row, self.column
+        x, y, z = b * f - c * e, c * d - a * f, a * e - b * d
+        size = math.sqrt(x * x + y * y + z * z)
+        return x / size, y / size, z / size
+
+    def point(self, x: float, y: float) -> XYZ:
+        """Return the patient coordinates (mm, LPS) of pixel (x, y) by equation C.7.6.2.1-1."""
+        right, down = x * self.spacing[1], y * self.spacing[0]
+        p, q, r = (
+            o + u * right + v * down
+            for o, u, v in zip(self.origin, self.row, self.column, strict=True)
+        )
+        return p, q, r
+
+    def pixel(self, point: XYZ) -> XYZ:
+        """Convert a point in patient coordinates to (x, y, distance).
+
+        (x, y) is the point's projection onto the plane in pixels, not rounded and possibly outside
+        the image. The distance from the plane is in mm, positive on the side of the normal.
+        """
+        away = tuple(p - o for p, o in zip(point, self.origin, strict=True))
+        along, down = _dot(away, self.row), _dot(away, self.column)
+        skew = _dot(self.row, self.column)
+        # Directions in a file are perpendicular only within their rounding.
+        x = (along - skew * down) / (1 - skew * skew)
+        y = (down - skew * along) / (1 - skew * skew)
+        return x / self.spacing[1], y / self.spacing[0], _dot(away, self.normal)
+
+    @property
+    def affine(self) -> NDArray[np.float64]:
+        """The [4, 4] matrix from (x, y, mm along the normal, 1) to patient coordinates in mm."""
+        matrix = np.eye(4)
+        matrix[:3, 0] = np.array(self.row) * self.spacing[1]
+        matrix[:3, 1] = np.array(self.column) * self.spacing[0]
+        matrix[:3, 2] = self.normal
+        matrix[:3, 3] = self.origin
+        return matrix
+
+
+def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,7 +584,3 @@ class Volume:
     def direction(self) -> NDArray[np.float64]:
         """[3, 3] matrix with columns i, j and k (unit vectors), as in SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
-
-
-def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    return sum(p * q for p, q in zip(a, b, strict=True))

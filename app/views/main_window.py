@@ -65,6 +65,7 @@ from app.views.loader import Loader
 from app.views.mark_keeping import MarkKeeping
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
+from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
 from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
@@ -181,6 +182,7 @@ class MainWindow(QMainWindow):
         self.marks: MarkKeeping | None = None
         if marks_file is not None:
             self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
+        self.pictures = PictureCommands(self, decoder)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)

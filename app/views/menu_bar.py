@@ -23,6 +23,7 @@ from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
 from app.views.histogram_panel import HistogramPanel
 from app.views.mark_dialogs import MarkCommands
+from app.views.mark_menu import MarkMenu
 from app.views.review_menu import ReviewMenu
 from app.views.screen_calibration import TrueSize
 from app.views.shortcuts import Shortcuts, names_of
@@ -69,6 +70,7 @@ class MainActions:
         self._make_display_actions()
         self._make_drawing_actions()
         self._make_finding_actions()
+        self.mark_menu = MarkMenu(window, self._action)
         self.edit_presets = self._action(tr("Edit presets…"), window.edit_presets)
         self.presets = PresetMenu(window, self.edit_presets)
         self.colormaps = ColormapMenu(window, self._action)
@@ -106,7 +108,7 @@ class MainActions:
         viewports.tool_changed.connect(lambda _tool: self.refresh())
         viewports.menu_wanted.connect(self._show_context_menu)
         viewports.frame_made.connect(self._follow_start_page)
-        self._window.findings_list.menu_wanted.connect(self.review.show_for)
+        self._window.findings_list.menu_wanted.connect(self._show_list_menu)
         for frame in viewports.frames:
             self._follow_start_page(frame)
         self.shortcuts_.changed.connect(self._tell_all_keys)
@@ -166,13 +168,18 @@ class MainActions:
         self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
         self.texts = add(tr("Image texts: all, no names, none"), window.viewports.next_detail, "F2")
         self.palette = add(tr("Find a command…"), window.find_command, "Ctrl+Shift+P", "search")
+        pictures = window.pictures
+        self.export_picture = add(tr("Export picture…"), pictures.export, "Ctrl+E", "download")
+        self.export_movie = add(tr("Export movie…"), lambda: pictures.export(movie=True))
+        self.copy_picture = add(tr("Copy picture"), pictures.copy, "Ctrl+Shift+C")
+        self.print_picture = add(tr("Print…"), pictures.print, "Ctrl+P")
         self.deidentify = add(
             tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
         )
         self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
         self.export_menu = QMenu(tr("Export"), window)
-        self.export_menu.addAction(self.export_dicom)
-        self.export_menu.addAction(self.deidentify)
+        pictured = (self.export_picture, self.export_movie)
+        _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
@@ -364,7 +371,8 @@ class MainActions:
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             tr("&File"): (
                 *(self.open_files, self.open_folder, self.recent_menu),
-                *(self.lay_labels, self.open_demo, None, self.export_menu, None),
+                *(self.lay_labels, self.open_demo, None),
+                *(self.export_menu, self.copy_picture, self.print_picture, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
             ),
             tr("&View"): (
@@ -386,7 +394,7 @@ class MainActions:
                 *(self.undo, self.redo, None),
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
-                *(self.region_histogram, self.edit_text, self.brush),
+                *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
                 *(self.delete_finding, self.delete_findings, None, self.saved_marks),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
@@ -394,6 +402,19 @@ class MainActions:
         }
         for name, entries in menus.items():
             _fill(self._window.menuBar().addMenu(name), entries)
+
+    def _show_list_menu(self, ids: Sequence[str], place: QPoint) -> None:
+        """Open the menu of a row of the findings list at a place on the screen (px)."""
+        if len(ids) != 1:
+            self.review.show_for(ids, place)
+            return
+        if ids[0] not in self._window.findings_list.chosen_ids():
+            self._workspace.annotations.select(ids[0])
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        _fill(menu, (*self.review.commands, None, *self.mark_menu.entries, None))
+        menu.addAction(self.delete_finding)
+        menu.popup(place)
 
     def _show_context_menu(self, place: QPoint) -> None:
         """Open the menu of the image at a place on the screen (px)."""
@@ -411,6 +432,7 @@ class MainActions:
                 *([None] if own else []),
                 *tools,
                 *review,
+                *((self.mark_menu,) if self._workspace.annotations.selected else ()),
                 self.delete_finding,
                 None,
                 self.fit,
@@ -497,6 +519,8 @@ class MainActions:
             ((self.region,), has_window),
             ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
+            ((self.export_picture, self.export_movie), has_image),
+            ((self.copy_picture, self.print_picture), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.play_all,), len(workspace.layout.viewports) > 1),

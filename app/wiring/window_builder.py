@@ -141,6 +141,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))
     window.audit_log = chat.exporter.audit = program.audit
+    window.pictures.audit = program.audit
     chat.exporter.opened = workspace.opened_files
     CopyRecorder(program.note, window)
     _follow_reviews(program, window, chat)

@@ -18,6 +18,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Geometry,
+    Heatmap,
     Mask,
     Measurement,
     Point,
@@ -297,6 +298,9 @@ def remeasured(finding: Finding, frame: Frame) -> Finding:
     tool, shape = finding.provenance.tool, finding.geometry
     if isinstance(shape, Mask):
         return replace(finding, description=_area(frame, shape))
+    unknown = isinstance(shape, Segments) and tool not in _SEGMENTS
+    if tool in TEXTS or unknown or isinstance(shape, Heatmap):
+        return finding
     measured = _measured(tool, frame, shape)
     kept = tuple(one for one in finding.measurements if one.name in _KEPT)
     values = (*measured.measurements, *kept)

@@ -394,18 +394,11 @@ class Layers:
         if self._target is None or self._frame is None or not self._frame.overlays:
             return None
         instance, _ = self._target
-        frame, items, shapes = self._frame, list[LayerItem](), list[Shape]()
+        frame = self._frame
         if self._own is not None and self._own[0] is frame:
             return replace(self._own[1], style=self.style(OVERLAYS))
-        for number, overlay in enumerate(frame.overlays, start=1):
-            label = overlay.label or f"Overlay {overlay.group:04X}"
-            kind = "region of interest" if overlay.kind == "R" else "graphics"
-            items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
-            pixels = np.zeros((frame.rows, frame.columns), np.bool_)
-            draw_overlay(pixels, overlay, True)
-            shapes.append(Shape(number, Mask(pixels)))
-        layer = Layer(instance, "Image overlays", tuple(items))
-        entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shapes)
+        layer, shown = overlay_layer(instance, frame)
+        entry = self._own_entry(OVERLAYS, Content.IMAGE, layer, shown.shapes)
         self._own = (frame, entry)
         return entry
 
@@ -433,6 +426,19 @@ class Layers:
         here = {shape.item for shape in shapes}
         layer = replace(layer, items=tuple(one for one in layer.items if one.number in here))
         return self._own_entry(key, Content.REPORT, layer, shapes)
+
+
+def overlay_layer(instance: Instance, frame: Frame) -> tuple[Layer, LayerFrame]:
+    """Return the layer of a frame's own overlays (groups 60xx), and its shapes on the frame."""
+    items, shapes = list[LayerItem](), list[Shape]()
+    for number, overlay in enumerate(frame.overlays, start=1):
+        label = overlay.label or f"Overlay {overlay.group:04X}"
+        kind = "region of interest" if overlay.kind == "R" else "graphics"
+        items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
+        pixels = np.zeros((frame.rows, frame.columns), np.bool_)
+        draw_overlay(pixels, overlay, True)
+        shapes.append(Shape(number, Mask(pixels)))
+    return Layer(instance, "Image overlays", tuple(items)), LayerFrame(tuple(shapes))
 
 
 def bytes_of(frame: LayerFrame) -> int:

@@ -241,14 +241,8 @@ class Viewport:
 
     def _prepared(self, frame: Frame) -> Frame:
         """Return a decoded frame with the series' automatic window and the presentation state."""
-        automatic = self.automatic if has_automatic_window(frame) else None
         lent = self.lent_window if self.instance and self.instance.kind == REFORMAT else None
-        if window := lent or automatic:
-            frame = replace(frame, voi=Voi((window,)))
-        presented = self.presented(self.frame_index)
-        if presented is not None:
-            frame = presentation_pipeline.apply_presentation(frame, presented)
-        return frame
+        return prepared(frame, lent, self.automatic, self.presented(self.frame_index))
 
     @property
     def needs_automatic(self) -> bool:
@@ -345,6 +339,23 @@ class Viewport:
         self.frame_index = max(0, min(frame_index, self.instance.frames - 1))
         self._number += 1
         self.requested.emit(FrameRequest(self._number, self.instance, self.frame_index))
+
+
+def prepared(
+    frame: Frame,
+    lent: Window | None,
+    automatic: Window | None,
+    presented: ImagePresentation | None,
+) -> Frame:
+    """Return a decoded frame with the window of its series and a presentation state's settings.
+
+    `lent` is the acquired image's window, for sections; `automatic` is for a frame without one.
+    """
+    if window := lent or (automatic if has_automatic_window(frame) else None):
+        frame = replace(frame, voi=Voi((window,)))
+    if presented is not None:
+        frame = presentation_pipeline.apply_presentation(frame, presented)
+    return frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -428,6 +428,16 @@
             <translation>, {closed} nicht geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm of the object (scale: {basis}).</source>
+            <translation>1 mm auf dem Papier ist 1 mm des Objekts (Maßstab: {basis}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>1 mm on paper is 1 mm on the detector; in the patient it is less.</source>
+            <translation>1 mm auf dem Papier ist 1 mm auf dem Detektor; im Patienten ist es weniger.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>1 of {count}: choose in the findings</source>
             <translation>1 von {count}: in den Befunden wählen</translation>
@@ -669,6 +679,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a text file</source>
             <translation>eine Textdatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>a TIFF file cannot be larger than 4 GB</source>
+            <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1117,6 +1132,11 @@
             <translation>Aussehen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Apply</source>
+            <translation>Übernehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Approval needed: {title}</source>
             <translation>Genehmigung nötig: {title}</translation>
@@ -1188,9 +1208,19 @@
             <translation>So, wie es gesendet würde</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>As its label</source>
+            <translation>Wie ihre Bezeichnung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>as its publisher offers it</source>
             <translation>wie der Herausgeber ihn anbietet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>As on the screen</source>
+            <translation>Wie auf dem Bildschirm</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -1596,8 +1626,10 @@
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <location filename="../../app/views/mark_dialogs.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -1687,9 +1719,19 @@
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Check the folder's permissions and the space on the disk</source>
+            <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the path</source>
             <translation>Prüfen Sie den Pfad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Check the picture before you hand it on. {risk}</source>
+            <translation>Prüfen Sie das Bild, bevor Sie es weitergeben. {risk}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1779,6 +1821,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose a smaller size, or numbered PNG files</source>
+            <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
@@ -1797,6 +1844,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Choose another kind, or search for another word.</source>
             <translation>Wählen Sie eine andere Art oder suchen Sie nach einem anderen Wort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_files.py" />
+            <source>Choose another name or an empty folder</source>
+            <translation>Wählen Sie einen anderen Namen oder einen leeren Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -1994,6 +2046,26 @@
             <translation>Code geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label</source>
+            <translation>Kodierte Bezeichnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site</source>
+            <translation>Kodierte Bezeichnung und Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Coded label and site…</source>
+            <translation>Kodierte Bezeichnung und Region…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour</source>
+            <translation>Farbe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Colour map</source>
             <translation>Farbtabelle</translation>
@@ -2002,6 +2074,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Colour map: {name}</source>
             <translation>Farbtabelle: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Colour {number}</source>
+            <translation>Farbe {number}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -2157,6 +2234,11 @@
             <translation>Kopieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy a mark first.</source>
+            <translation>Kopieren Sie zuerst eine Markierung.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/text_view.py" />
             <source>Copy all</source>
             <translation>Alles kopieren</translation>
@@ -2172,11 +2254,21 @@
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Copy marks</source>
+            <translation>Markierungen kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <location filename="../../app/tools/models/installation.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>Copy or download it again.</source>
             <translation>Kopieren oder laden Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Copy picture</source>
+            <translation>Bild kopieren</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/answer.py" />
@@ -2272,6 +2364,11 @@
             <location filename="../../resources/hanging/ct-prior.toml" />
             <source>CT: current beside prior</source>
             <translation>CT: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Cut marks</source>
+            <translation>Markierungen ausschneiden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2625,6 +2722,11 @@
             <translation>Ziehen, um durch die Serie zu blättern</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Draw</source>
+            <translation>Einzeichnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -2668,6 +2770,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Duplicate marks</source>
+            <translation>Markierungen verdoppeln</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -2846,6 +2953,16 @@
             <translation>Exportieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a movie</source>
+            <translation>Film exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Export a picture</source>
+            <translation>Bild exportieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>Export a smaller part of it</source>
             <translation>Exportieren Sie einen kleineren Teil davon</translation>
@@ -2881,6 +2998,16 @@
             <translation>Exportieren Sie es ohne Kompression</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export movie…</source>
+            <translation>Film exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Export picture…</source>
+            <translation>Bild exportieren …</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Export started</source>
             <translation>Export begonnen</translation>
@@ -2906,6 +3033,7 @@
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -2924,6 +3052,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Export…</source>
             <translation>Exportieren…</translation>
         </message>
@@ -3252,6 +3381,11 @@
             <translation>Schlüssel löschen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Form</source>
+            <translation>Format</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fracture</source>
             <translation>Fraktur</translation>
@@ -3353,6 +3487,11 @@
             <translation>GGUF-Modelle (*.gguf)</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>GIF (256 colours; moves)</source>
+            <translation>GIF (256 Farben; bewegt)</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
             <translation>Geben Sie eines davon an.</translation>
@@ -3386,6 +3525,16 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks</source>
+            <translation>Markierungen gruppieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Group marks…</source>
+            <translation>Markierungen gruppieren…</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -3859,6 +4008,7 @@
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -4065,6 +4215,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
+            <location filename="../../app/views/pictures/picture_files.py" />
             <source>it exists already</source>
             <translation>es gibt sie bereits</translation>
         </message>
@@ -4203,6 +4354,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is compressed in a way that is not supported</source>
             <translation>es ist auf eine Weise komprimiert, die nicht unterstützt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>It is copied without the patient's name and dates.</source>
+            <translation>Es ist ohne Namen und Daten des Patienten kopiert.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/nifti.py" />
@@ -4820,6 +4976,16 @@
             <translation>{0} ist darin keine Zahl</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG (smaller, not exact)</source>
+            <translation>JPEG (kleiner, nicht exakt)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>JPEG quality</source>
+            <translation>JPEG-Qualität</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
@@ -4987,6 +5153,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Language model: {model}</source>
             <translation>Sprachmodell: {model}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>larger than the page: only its middle is printed</source>
+            <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -5275,6 +5446,11 @@
             <translation>Lokal</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Lock or unlock marks</source>
+            <translation>Markierungen sperren oder entsperren</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Log</source>
@@ -5457,6 +5633,7 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/saved_marks.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
@@ -5470,6 +5647,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Marks by hand</source>
             <translation>Markierungen von Hand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Marks, findings and layers</source>
+            <translation>Markierungen, Befunde und Ebenen</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -5710,6 +5892,11 @@
             <translation>den Fokus bewegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>MP4 movie</source>
+            <translation>MP4-Film</translation>
+        </message>
+        <message>
             <location filename="../../resources/hanging/mr-head.toml" />
             <source>MR of the head: T1, T2, FLAIR, diffusion</source>
             <translation>MR Kopf: T1, T2, FLAIR, Diffusion</translation>
@@ -5721,6 +5908,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
             <translation>Name</translation>
@@ -5916,6 +6104,11 @@
             <translation>Keine Zeile passt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>No mark on the shown image is selected</source>
+            <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -5957,6 +6150,11 @@
             <translation>Keine Studie geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>No texts</source>
+            <translation>Keine Texte</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/spacing.py" />
             <source>no ultrasound region is calibrated in cm</source>
             <translation>keine Ultraschallregion ist in cm kalibriert</translation>
@@ -5970,6 +6168,11 @@
             <location filename="../../resources/tables/chest.toml" />
             <source>Nodule</source>
             <translation>Rundherd</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>None</source>
+            <translation>Keine</translation>
         </message>
         <message>
             <location filename="../../app/imaging/types.py" />
@@ -6025,6 +6228,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>not all files are read: there may be more images</source>
             <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Not all marks could be pasted</source>
+            <translation>Nicht alle Markierungen konnten eingefügt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -6201,9 +6409,19 @@
             <translation>Noch nichts geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Nothing to paste</source>
+            <translation>Nichts einzufügen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>nothing was recorded</source>
+            <translation>nichts wurde aufgezeichnet</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_tasks.py" />
@@ -6717,6 +6935,11 @@
             <translation>teilweise angewendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste marks</source>
+            <translation>Markierungen einfügen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Paths may name patients. Switched off, they are forgotten.</source>
             <translation>Pfade können Patienten nennen. Ausgeschaltet werden sie vergessen.</translation>
@@ -6899,6 +7122,11 @@
             <translation>Pneumothorax</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>PNG (exact)</source>
+            <translation>PNG (exakt)</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Point</source>
             <translation>Punkt</translation>
@@ -6984,6 +7212,11 @@
             <translation>den Knopf mit dem Fokus drücken oder eine Linie beenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Preview…</source>
+            <translation>Vorschau …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
@@ -7022,6 +7255,21 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of questions</source>
             <translation>Preis der Fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Print preview</source>
+            <translation>Druckvorschau</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Print the image</source>
+            <translation>Bild drucken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Print…</source>
+            <translation>Drucken …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7408,6 +7656,16 @@
             <translation>Wird entfernt</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark</source>
+            <translation>Markierung umbenennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Rename mark…</source>
+            <translation>Markierung umbenennen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Rename the conversation</source>
             <translation>Gespräch umbenennen</translation>
@@ -7716,6 +7974,11 @@
             <translation>Speichern Sie stattdessen eine Sekundäraufnahme, ein Bild oder eine Tabelle (CSV).</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>Save it as GIF or as TIFF instead</source>
+            <translation>Speichern Sie es stattdessen als GIF oder TIFF</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Save the findings as a table (CSV), or the view as a picture.</source>
             <translation>Speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
@@ -7728,6 +7991,11 @@
                 <numerusform>%n Zeile in {path} gespeichert.</numerusform>
                 <numerusform>%n Zeilen in {path} gespeichert.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Saved in {path}</source>
+            <translation>Gespeichert in {path}</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -7763,6 +8031,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Scale</source>
+            <translation>Skalierung</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -7803,6 +8076,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>scroll, or zoom; zoom at the cursor</source>
             <translation>blättern oder zoomen; am Mauszeiger zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Search</source>
+            <translation>Suchen</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -8260,6 +8538,17 @@
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>Sightline picture</source>
+            <translation>Sightline-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Sightline series</source>
+            <translation>Sightline-Serie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Sightline started</source>
             <translation>Sightline gestartet</translation>
@@ -8290,7 +8579,13 @@
             <translation>Sightline: Segmentierung, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Site</source>
+            <translation>Region</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Size</source>
             <translation>Größe</translation>
         </message>
@@ -8735,6 +9030,11 @@
             <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Texts</source>
+            <translation>Texte</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -8908,6 +9208,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the download is not the published file ({0} {1}, expected {2})</source>
             <translation>der Download ist nicht die veröffentlichte Datei ({0} {1}, erwartet {2})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the encoder does not answer</source>
+            <translation>der Kodierer antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -9156,6 +9461,11 @@
             <translation>die Antwort des Hubs war nicht verständlich</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The image as shown</source>
+            <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>the image has no pixels (it declares {0} x {1})</source>
             <translation>das Bild hat keine Pixel (angegeben sind {0} x {1})</translation>
@@ -9281,6 +9591,11 @@
             <translation>Das längste Gespräch, das es auf einmal lesen kann.</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The mark is locked</source>
+            <translation>Die Markierung ist gesperrt</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/json_forms.py" />
             <source>the mask cannot be written ({0})</source>
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
@@ -9339,6 +9654,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>The models folder cannot be read</source>
             <translation>Der Modellordner ist nicht lesbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the movie cannot be written ({reason})</source>
+            <translation>der Film kann nicht geschrieben werden ({reason})</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -9409,6 +9729,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>the picture is damaged: it has too many scans</source>
             <translation>das Bild ist beschädigt: Es hat zu viele Durchläufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The picture is on the clipboard</source>
+            <translation>Das Bild ist in der Zwischenablage</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -9505,6 +9830,15 @@
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>The series: %n images</source>
+            <extracomment>Singular: The series: %n image</extracomment>
+            <translation>
+                <numerusform>Die Serie: %n Bild</numerusform>
+                <numerusform>Die Serie: %n Bilder</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
@@ -9584,6 +9918,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>The system keyring did not delete the key: delete it there.</source>
             <translation>Der Schlüsselbund des Systems hat den Schlüssel nicht gelöscht: Löschen Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
+            <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -9725,6 +10064,11 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>there is no display to open a window on</source>
             <translation>es gibt keine Anzeige, auf der ein Fenster geöffnet werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/movie_file.py" />
+            <source>there is no encoder for MP4 movies</source>
+            <translation>es gibt keinen Kodierer für MP4-Filme</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -10142,6 +10486,11 @@
             <translation>Drei nebeneinander</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>TIFF (exact; a page for each image)</source>
+            <translation>TIFF (exakt; je Bild eine Seite)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Time</source>
@@ -10268,6 +10617,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>True size</source>
             <translation>Wahre Größe</translation>
         </message>
@@ -10329,6 +10679,11 @@
             <translation>rückgängig, wiederholen</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Ungroup marks</source>
+            <translation>Gruppierung der Markierungen aufheben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/saved_marks.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
@@ -10347,6 +10702,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Unload</source>
             <translation>Entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Unlock it to move, change or delete it.</source>
+            <translation>Entsperren Sie sie, um sie zu verschieben, zu ändern oder zu löschen.</translation>
         </message>
         <message>
             <location filename="../../app/audit/log.py" />
@@ -10537,6 +10897,11 @@
             <translation>Warnung</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Warnings and sides only</source>
+            <translation>Nur Warnungen und Seiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>waveform</source>
             <translation>Wellenform</translation>
@@ -10564,6 +10929,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
+            <location filename="../../app/views/pictures/export_dialog.py" />
             <source>What</source>
             <translation>Was</translation>
         </message>
@@ -10723,6 +11089,11 @@
             <translation>Während ein Schritt des Plans läuft.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Whole image, its own pixels</source>
+            <translation>Ganzes Bild, eigene Pixel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>wide</source>
             <translation>breit</translation>
@@ -10790,6 +11161,11 @@
             <translation>mit eingezeichneten Markierungen oder Texten</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>With names</source>
+            <translation>Mit Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>with UIDs of other images</source>
             <translation>mit UIDs anderer Bilder</translation>
@@ -10824,6 +11200,16 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/printing.py" />
+            <source>without names</source>
+            <translation>ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Without names and dates</source>
+            <translation>Ohne Namen und Daten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -11399,6 +11785,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{place}: this line cannot be read.</source>
             <translation>{place}: Diese Zeile ist nicht lesbar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>{reason}. GIF movies can be saved.</source>
+            <translation>{reason}. GIF-Filme können gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />

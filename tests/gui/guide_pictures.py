@@ -28,6 +28,7 @@ from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring.program import Program
 from app.wiring.window_builder import ViewRequest, build_window
+from app.workspace import drawing
 from tests.bench.series_files import ct_series
 from tests.conftest import REPO
 
@@ -121,6 +122,7 @@ class Pictures:
         window.find_command()
         self._save_dialog("guide-palette", lambda dialog: QTest.keyClicks(_field(dialog), "link"))
         self._display()
+        self._marks()
         window.hanging.manage()
         self._save_dialog("guide-protocols")
         window.actions_.edit_keys.trigger()
@@ -196,6 +198,31 @@ class Pictures:
         canvas.magnifier.set_on(False)
         actions.calibrate.trigger()
         self._save_dialog("guide-true-size")
+
+    def _marks(self) -> None:
+        """Show marks of several kinds on one image."""
+        window = self.window
+        frame = window.canvas.scaled_frame
+        assert frame is not None
+        kinds = (
+            (drawing.BIDIRECTIONAL, (200, 240), (260, 262)),
+            (drawing.ELLIPSE, (290, 230), (340, 280)),
+            (drawing.POLYGON, (150, 160), (230, 145), (250, 195), (190, 225)),
+            (drawing.COBB, (340, 330), (410, 320), (340, 370), (410, 392)),
+            (drawing.POLYLINE, (310, 130), (350, 160), (390, 150), (420, 190)),
+            (drawing.PROBE, (256, 330)),
+        )
+        for tool, *points in kinds:
+            made = drawing.with_statistics(drawing.draw(tool, frame, points), frame)
+            window.workspace.annotations.put(made, "Measure")
+        window.workspace.annotations.select(window.workspace.annotations.all()[0].finding.id)
+        window.canvas.drawing_tool.set_tool(drawing.POLYGON)
+        self.settle()
+        self.save("guide-marks")
+        window.canvas.drawing_tool.set_tool("")
+        window.workspace.annotations.remove(
+            [one.finding.id for one in window.workspace.annotations.all()]
+        )
 
     def _second(self) -> None:
         """Show the second window beside the main one."""

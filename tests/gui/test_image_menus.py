@@ -70,12 +70,12 @@ def test_keys_flip_rotate_and_measure(
     for key, mark in (
         ("H", "Flipped left-right"),
         ("]", "Flipped left-right, rotated 90° right"),
-        ("R", ""),
+        ("Shift+R", ""),
         ("V", "Flipped top-bottom"),
-        ("R", ""),
+        ("Shift+R", ""),
         ("[", "Rotated 90° left"),
     ):
-        QTest.keyClicks(window.canvas, key)
+        QTest.keySequence(window.canvas, QKeySequence(key))
         wait_until(lambda: not window.busy)
         assert window.workspace.viewport.display.turn_text == mark
     QTest.keyClicks(window.canvas, "l")

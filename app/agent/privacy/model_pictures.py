@@ -26,13 +26,13 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.messages import Picture
 from app.agent.policy.approvals import ask
+from app.agent.privacy.burnt_in_text import risk_of as risk_of
 from app.agent.privacy.confidentiality_profile import is_code
 from app.agent.privacy.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
-from app.imaging.types import Instance
 from app.settings import write_atomic
 from app.tools.api import ImageSnapshot
 
@@ -43,8 +43,6 @@ MOST = 4  # pictures with one question
 FOLDER = "seen"  # in the run's output folder
 
 _ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
-_SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
-"""SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,38 +145,6 @@ async def _settle(
             consents.allow(to, item)
         else:
             consents.refuse(to, item)
-
-
-def risk_of(instance: Instance) -> str:
-    """Return why a picture of this image may reveal the patient, for the user; "" if unlikely.
-
-    Ultrasound, secondary captures and modality OT usually have burnt-in text, whatever their
-    headers say, and photographs (XC) show people. Other images are trusted only if
-    BurnedInAnnotation is NO (PS3.3 C.7.6.1.1.1), since most files lack that attribute.
-    """
-    if instance.kind != "dicom" and not instance.get("Modality"):
-        return "This file has no DICOM header, so nothing says whether text is burnt into it."
-    said = instance.get("BurnedInAnnotation").strip().upper()
-    if said == "YES":
-        return "The file says that there IS text burnt into this image."
-    reasons = {
-        "US": "Ultrasound images usually show name and date in the image itself.",
-        "SC": "This is a screen capture or scan, which may show anything that was on it.",
-        "OT": 'The file gives its modality as "other": it may show anything.',
-        "XC": "This is a photograph: it may show the patient's face.",
-    }
-    if _captured(instance.get("SOPClassUID").strip()):
-        return reasons["SC"]
-    modality = instance.get("Modality").strip().upper()
-    if modality in reasons:
-        return reasons[modality]
-    if said != "NO":
-        return "The file does not say whether text is burnt into this image."
-    return ""
-
-
-def _captured(sop_class: str) -> bool:
-    return sop_class == _SECONDARY_CAPTURE or sop_class.startswith(f"{_SECONDARY_CAPTURE}.")
 
 
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -149,7 +149,7 @@ def _place(made: Dataset, sources: Sources) -> None:
         item.DisplayedAreaBottomRightHandCorner = corners[2]
         item.PresentationSizeMode = "SCALE TO FIT"
         spacing = dataset.get("PixelSpacing") or dataset.get("ImagerPixelSpacing")
-        if spacing and len(spacing) == 2:
+        if spacing and len(spacing) == 2 and all(float(part) > 0 for part in spacing):
             item.PresentationPixelSpacing = list(spacing)
         else:
             item.PresentationPixelAspectRatio = list(dataset.get("PixelAspectRatio") or [1, 1])

@@ -88,16 +88,17 @@ def make(sources: Sources) -> Dataset:
         **MAKER,
         **sources.new,
     }
-    if several and "FrameOfReferenceUID" not in images[0]:
+    if several and "SharedFunctionalGroupsSequence" not in images[0]:
         made = _frame_by_frame(images[0], pixels, settings)
     else:
         made = seg.Segmentation(source_images=images, pixel_array=pixels, **settings)
     shared = made.SharedFunctionalGroupsSequence[0]
     measures = shared.get("PixelMeasuresSequence") or [Dataset()]
-    if "FrameOfReferenceUID" not in made and "SliceThickness" not in measures[0]:
+    if not made.get("FrameOfReferenceUID") and "SliceThickness" not in measures[0]:
         # It is needed in space only, and readers refuse it when it is incomplete.
         shared.pop("PixelMeasuresSequence", None)
-    if "FrameOfReferenceUID" not in made and "PatientOrientation" not in made:
+    placed = "PlanePositionSequence" in made.PerFrameFunctionalGroupsSequence[0]
+    if not placed and "PatientOrientation" not in made:
         made.PatientOrientation = images[0].get("PatientOrientation") or ""
     if any(one.state == "proposed" and algorithm(one) for one in masks):
         made.SeriesDescription = "Sightline: Segmentation, unverified"
@@ -105,7 +106,7 @@ def make(sources: Sources) -> Dataset:
 
 
 def _frame_by_frame(image: Dataset, pixels: NDArray[np.uint8], settings: dict[str, Any]) -> Dataset:
-    """Return a segmentation of a multi-frame image without a frame of reference.
+    """Return a segmentation of a multi-frame image without functional groups, as of ultrasound.
 
     highdicom writes those of single frames only (0.28); here they are joined.
     """

@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from app import __version__
 from app.errors import FileProblem, SightlineError
 from app.imaging.dicom.dicom_file import read_header
+from app.imaging.dicom.dicom_items import text_of
 from app.imaging.exports import KINDS, SC, DicomExport, by_hand
 from app.imaging.findings import Code, Finding
 from app.imaging.label_colors import COLORS, LabelColors, rgb
@@ -98,8 +100,10 @@ def write_object(export: DicomExport) -> bytes:
         ) from None
     path = str(export.images[0].path)
     try:
-        made: Dataset = writer.make(Sources(export, _datasets(export)))
-        return _file_bytes(made, export)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they quote patients' names
+            made: Dataset = writer.make(Sources(export, _datasets(export)))
+            return _file_bytes(made, export)
     except SightlineError:
         raise
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
@@ -107,7 +111,7 @@ def write_object(export: DicomExport) -> bytes:
             "its header does not allow this DICOM object",
             subject=path,
             remedy="Save the findings as a table (CSV), or the view as a picture.",
-            detail=f"{type(error).__name__}: {error}",
+            detail=type(error).__name__,  # its text may quote the patient's data
         ) from error
 
 
@@ -135,6 +139,11 @@ def _dataset(image: Instance) -> Dataset:
     for keyword in _BLANK:
         if keyword not in dataset or dataset.get(keyword) is None:
             setattr(dataset, keyword, "")
+    # Files from before 1993 write 2001.02.03 and 11:20:00.
+    for keyword, sign in (("StudyDate", "."), ("StudyTime", ":")):
+        value = text_of(dataset, keyword)
+        if sign in value and (sign == ":" or value.count(sign) == 2):
+            setattr(dataset, keyword, value.replace(sign, ""))
     if not hasattr(dataset, "file_meta"):
         dataset.file_meta = FileMetaDataset()
     dataset.file_meta.TransferSyntaxUID = header.syntax

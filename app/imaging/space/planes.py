@@ -10,13 +10,19 @@ import math
 from functools import lru_cache
 
 from app.imaging.space.spacing import SpacingAttributes, image_spacing
-from app.imaging.types import XYZ, Frame, FramePlane, Instance, Orientation, Spacing, SpacingSource
+from app.imaging.types import XYZ as XYZ
+from app.imaging.types import Frame, Instance, Orientation, Spacing, SpacingSource
+from app.imaging.types import FramePlane as FramePlane
 
 IN_SPACE = (SpacingSource.PATIENT, SpacingSource.STANDARD)
 """Sources of a spacing that holds between points in the patient, or in a standard space."""
 
 MAX_POSITION_MM = 1e6
 """Positions beyond this (a kilometre) are mistakes."""
+
+
+def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 def image_plane(
@@ -37,10 +43,6 @@ def image_plane(
     return FramePlane(
         position, row, column, (spacing.row_mm, spacing.column_mm), frame_of_reference
     )
-
-
-def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 def _unit_vector(vector: tuple[float, ...]) -> XYZ:

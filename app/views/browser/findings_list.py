@@ -172,6 +172,10 @@ class FindingsDelegate(QStyledItemDelegate):
         end = eye.left() - SPACE.s if buttons else rect.right() - SPACE.l
         text_width = end - text_left
         ink = THEME.text if drawn else THEME.text_faint
+        if row.annotation.locked:
+            icons.draw(painter, "lock", QRect(text_left, rect.center().y() - 6, 12, 12))
+            text_left += 12 + SPACE.xs
+            text_width -= 12 + SPACE.xs
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
         beside = value_beside(row, text_width, strong)
         value_width = QFontMetrics(strong).horizontalAdvance(beside)
@@ -218,6 +222,7 @@ class FindingsList(QWidget):
 
     count_changed = Signal(int)
     menu_wanted = Signal(list, QPoint)  # ids of a row's findings; a place on the screen
+    rename_wanted = Signal()  # Enter on a finding
     removed = Signal(int)  # how many; the window offers to undo it
     shown = Signal(str)  # finding id: bring it into view
 
@@ -233,6 +238,7 @@ class FindingsList(QWidget):
         self.view.setItemDelegate(self.delegate)
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.view.setMouseTracking(True)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.view.setAccessibleName(tr("Findings"))
         hint = tr("Ask the assistant about the image. What its tools find is listed here.")
         self.empty = EmptyState("scan-search", tr("No findings yet"), hint)
@@ -254,7 +260,11 @@ class FindingsList(QWidget):
         ):
             shortcut = QShortcut(QKeySequence(key), self.view)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(lambda run=run: run(self._selected()))
+            shortcut.activated.connect(lambda run=run: run(self.chosen_ids()))
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            shortcut = QShortcut(QKeySequence(key), self.view)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self.rename_wanted)
         for key, folded in ((Qt.Key.Key_Left, True), (Qt.Key.Key_Right, False)):
             shortcut = QShortcut(QKeySequence(key), self.view)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -291,9 +301,8 @@ class FindingsList(QWidget):
         """
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
-        elif finding_ids:
-            self._workspace.annotations.remove(finding_ids)
-            self.removed.emit(len(finding_ids))
+        elif finding_ids and (gone := self._workspace.annotations.remove(finding_ids)):
+            self.removed.emit(gone)
 
     def _ask_for_menu(self, place: QPoint) -> None:
         index = self.view.indexAt(place)
@@ -302,9 +311,12 @@ class FindingsList(QWidget):
         if ids and "\0" not in ids[0]:
             self.menu_wanted.emit(ids, self.view.viewport().mapToGlobal(place))
 
-    def _selected(self) -> list[str]:
+    def chosen_ids(self) -> list[str]:
+        """Return the ids of the findings that are selected in the list, or of the selected one."""
         selected = self._workspace.annotations.selected
-        return [selected] if selected else []
+        rows = [self.model.row(index) for index in self.view.selectedIndexes()]
+        ids = [one.finding.id for one in rows if isinstance(one, FindingRow)]
+        return ids if selected in ids else [selected] if selected else []
 
     def _choose(self, index: QModelIndex) -> None:
         if not index.isValid():
@@ -329,7 +341,8 @@ class FindingsList(QWidget):
         with QSignalBlocker(self.view.selectionModel()):
             if not index.isValid():
                 self.view.clearSelection()
-            self.view.setCurrentIndex(index)
+            if not index.isValid() or index != self.view.currentIndex():
+                self.view.setCurrentIndex(index)  # else several stay selected
         self.view.viewport().update()
 
     def _keep_place(self) -> None:
@@ -540,6 +553,8 @@ class FindingsModel(QAbstractListModel):
             finding = annotation.finding
             by_hand = drawing.by_hand(finding)
             maker = "" if by_hand else wording.maker_text(finding, self._workspace.title_of)
+            if annotation.folder:  # a group of the user's, whoever made its marks
+                maker = f"{annotation.folder} · {maker}" if maker else annotation.folder
             key = (maker, wording.maker_details(finding))
             made[BY_HAND if by_hand else BY_AI].setdefault(key, []).append(annotation)
         rows: list[Row] = []

@@ -148,6 +148,15 @@ class AnnotationLayer(QObject):
                     self._shape(item)
         self._restyle()
 
+    @property
+    def slice_step(self) -> float:
+        """Distance in mm of the sections or slices, within which marks lie in the shown plane."""
+        return self._step
+
+    def shown(self) -> tuple[Annotation, ...]:
+        """Return the annotations on the shown image, hidden ones too."""
+        return tuple(self._shown())
+
     def _sync_originals(self, shown: Iterable[Annotation]) -> None:
         """Draw the originals of edited findings, if the user wants to compare."""
         wanted = {

@@ -244,6 +244,22 @@ def can_colour(frame: Frame) -> bool:
     return not frame.is_color and frame.palette is None
 
 
+def displayed_pixels(
+    frame: Frame, window: Window | None, invert: bool = False, colormap: str = ""
+) -> NDArray[np.uint8]:
+    """Return a frame as the canvas shows it, at the image's own matrix size, without overlays.
+
+    Returns:
+        uint8 [rows, columns], or [rows, columns, 3] RGB for colour or with a colour map.
+    """
+    greys = pipeline.render(frame, window, invert)
+    colours = colormaps.screen_table(colormap) if can_colour(frame) else None
+    if colours is None:
+        return greys
+    words = _coloured((greys,), frame, colours)[0]
+    return np.stack([(words >> shift & 0xFF).astype(np.uint8) for shift in (16, 8, 0)], axis=-1)
+
+
 def _coloured(
     levels: Sequence[NDArray[np.uint8]], frame: Frame, colours: Screen
 ) -> tuple[Screen, ...]:

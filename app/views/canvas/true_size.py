@@ -7,7 +7,7 @@ from PySide6.QtGui import QScreen
 from app.imaging.types import Spacing, SpacingSource
 from app.views.translation import tr, translatable
 
-TRUE = (SpacingSource.PATIENT, SpacingSource.CALIBRATED, SpacingSource.REGION)
+TRUE = (SpacingSource.PATIENT, SpacingSource.CALIBRATED, SpacingSource.REGION, SpacingSource.MANUAL)
 """Sources of a spacing that holds in the object itself."""
 
 _REFUSALS = {

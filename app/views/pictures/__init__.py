@@ -1,0 +1,1 @@
+"""Pictures and movies of what a viewport shows: files, clipboard, print."""

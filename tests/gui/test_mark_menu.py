@@ -1,0 +1,95 @@
+"""Marks are copied, pasted, locked, named, grouped and coded in the window."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog
+
+from app.imaging.findings import Polyline
+from app.views.browser.findings_list import FindingRow
+from app.views.main_window import MainWindow
+from app.views.mark_menu import CodeDialog
+from app.workspace import drawing
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def test_marks_in_the_window(qapp: QApplication, wait_until: WaitUntil) -> None:
+    workspace = Workspace()
+    window = MainWindow(workspace, FakeDecoder())
+    window.show()
+    workspace.add(found(study(instance("1.1"), instance("1.2"))))
+    wait_until(lambda: window.canvas.frame is not None and not window.busy)
+    activate(window, wait_until)
+    try:
+        _edit(window, workspace, wait_until)
+    finally:
+        window.quit()
+
+
+def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> None:
+    marks, canvas, listed = workspace.annotations, window.canvas, window.findings_list
+    assert canvas.frame is not None
+    line = drawing.draw(drawing.RULER, canvas.frame, [(20, 40), (60, 40)])
+    marks.put(line, "Measure length")
+    marks.select(line.id)
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_C, CTRL)
+    QTest.keyClick(canvas, Qt.Key.Key_V, CTRL)
+    assert len(marks) == 2  # beside the first on the same image
+    workspace.commands.undo()
+    canvas.scroller.step(1)
+    wait_until(lambda: canvas.frame.ref.sop_instance_uid == "1.2" and not window.busy)
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_V, CTRL)
+    pasted = marks.all()[1].finding
+    assert pasted.image == canvas.frame.ref
+    assert pasted.geometry == Polyline(((20, 40), (60, 40)))
+    assert marks.selected == pasted.id
+
+    # Several in the list: locked, then unlocked, at once.
+    view = listed.view
+    wait_until(lambda: listed.model.index_of(pasted.id).isValid())
+    spots = [view.visualRect(listed.model.index_of(key)).center() for key in (line.id, pasted.id)]
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spots[0])
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, CTRL, spots[1])
+    assert set(listed.chosen_ids()) == {line.id, pasted.id}
+    window.actions_.mark_menu.lock.trigger()
+    assert all(one.locked for one in marks.all())
+    workspace.commands.undo()
+    assert not any(one.locked for one in marks.all())
+
+    # Enter renames the one in the list.
+    marks.select(pasted.id)
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    dialog = window.findChild(QInputDialog)
+    assert dialog is not None
+    dialog.setTextValue("Lesion A")
+    dialog.accept()
+    named = marks.get(pasted.id)
+    assert named is not None
+    assert named.finding.label == "Lesion A"
+
+    window.actions_.mark_menu.code.trigger()
+    chooser = window.findChild(CodeDialog)
+    assert chooser is not None
+    activate(chooser, wait_until)
+    QTest.keyClicks(chooser.search, "pleural eff")
+    shown = [
+        item
+        for number in range(1, chooser.findings.count())
+        if not (item := chooser.findings.item(number)).isHidden()
+    ]
+    assert [item.text() for item in shown] == ["Pleural effusion"]
+    chooser.findings.setCurrentItem(shown[0])
+    QTest.keyClick(chooser.search, Qt.Key.Key_Return)
+    coded = marks.get(pasted.id)
+    assert coded is not None
+    assert coded.finding.code is not None
+    assert (coded.finding.code.value, coded.finding.code.scheme) == ("60046008", "SCT")
+    rows = [listed.model.row(listed.model.index(n)) for n in range(listed.model.rowCount())]
+    assert any(isinstance(one, FindingRow) for one in rows)
