@@ -49,8 +49,10 @@ class MarkKeeping(QObject):
         self._pause.timeout.connect(self._save)
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._load)
-        workspace.annotations.changed.connect(self._changed)
-        workspace.studies.changed.connect(self._soon.start)
+        self._connections = (
+            workspace.annotations.changed.connect(self._changed),
+            workspace.studies.changed.connect(self._soon.start),
+        )
         self._work.submit(store.images, self._learn, self._fail_to_read)
 
     @property
@@ -65,6 +67,8 @@ class MarkKeeping(QObject):
 
     def close(self) -> None:
         """Write what has changed, and stop."""
+        for disconnect in self._connections:
+            disconnect()
         self._pause.stop()
         self._soon.stop()
         changed, removed = self._changes()

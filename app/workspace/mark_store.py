@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,6 +179,10 @@ class MarkStore:
             return closing(self._connected())
 
     def _connected(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            # Readable by this user alone; SQLite gives its other files the same mode.
+            with suppress(OSError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
         try:
             if database.execute("PRAGMA user_version").fetchone()[0] > _VERSION:

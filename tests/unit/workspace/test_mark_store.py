@@ -100,6 +100,13 @@ def test_a_mark_comes_back_as_it_was(tmp_path: Path, geometry: Geometry):
     assert replace(found, **plain) == replace(given, **plain)  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX")
+def test_the_database_is_the_user_s_alone(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1)]}, ())
+    assert {file.stat().st_mode & 0o077 for file in tmp_path.iterdir()} == {0}
+
+
 def test_what_is_removed_is_gone_and_a_changed_one_is_there_once(tmp_path: Path):
     store = MarkStore(tmp_path / "marks.sqlite")
     store.save({"1": [mark(1), mark(2), mark(3, image="1.3")]}, ())
