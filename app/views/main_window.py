@@ -669,6 +669,8 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self.marks is not None and not (self._closed or self._may_quit):
+            self.marks.flush()
         if not (self._closed or self._may_quit) and (measured := self._measured()):
             event.ignore()
             text = tr("Quit and discard {measurements}?").format(

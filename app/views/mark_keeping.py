@@ -19,8 +19,11 @@ from app.workspace.workspace import Workspace
 SAVE_MS = 300
 """Time from a change until it is being written; a crash loses at most 2 s."""
 
+LOAD_MS = 50
+"""Time from a change of what is open until the database is asked; a scan changes it often."""
+
 RETRY_MS = 5000
-_CLOSE_S = 15.0  # for which closing the window waits for the last write
+_CLOSE_S = 5.0  # for which closing the window waits for the last write
 
 
 class MarkKeeping(QObject):
@@ -47,13 +50,13 @@ class MarkKeeping(QObject):
         self._told = ""
         self._pause = QTimer(self, singleShot=True)
         self._pause.timeout.connect(self._save)
-        self._soon = QTimer(self, singleShot=True, interval=0)
-        self._soon.timeout.connect(self._load)
+        self._soon = QTimer(self, singleShot=True, interval=LOAD_MS)
+        self._soon.timeout.connect(self._ask)
         self._connections = (
             workspace.annotations.changed.connect(self._changed),
-            workspace.studies.changed.connect(self._soon.start),
+            workspace.studies.changed.connect(self._studies_changed),
         )
-        self._work.submit(store.images, self._learn, self._fail_to_read)
+        self._ask()
 
     @property
     def saved(self) -> bool:
@@ -71,14 +74,26 @@ class MarkKeeping(QObject):
             disconnect()
         self._pause.stop()
         self._soon.stop()
-        changed, removed = self._changes()
-        if changed or removed:
-            future = self._work.submit(
-                partial(self._store.save, self._by_study(changed), removed), lambda _none: None
-            )
-            if future is not None:
-                future.exception(_CLOSE_S)
+        self.flush()
         self._work.close()
+
+    def flush(self) -> bool:
+        """Write what has changed and wait for it; return whether every mark is in the database."""
+        changed, removed = self._changes()
+        if not (changed or removed):
+            return True
+        future = self._work.submit(
+            partial(self._store.save, self._by_study(changed), removed),
+            lambda _none: self._wrote(changed, removed),
+            self._fail_to_write,
+        )
+        try:
+            self.failing = future is None or future.exception(_CLOSE_S) is not None
+        except TimeoutError:  # another program holds the database
+            self.failing = True
+        if not self.failing:
+            self._wrote(changed, removed)
+        return not self.failing
 
     # Saving
 
@@ -143,6 +158,14 @@ class MarkKeeping(QObject):
 
     # Loading
 
+    def _studies_changed(self) -> None:
+        if not self._soon.isActive():
+            self._soon.start()
+
+    def _ask(self) -> None:
+        """Ask what is kept, as another program may have added marks."""
+        self._work.submit(self._store.images, self._learn, self._fail_to_read)
+
     def _learn(self, images: dict[str, str]) -> None:
         self._known |= images
         self._tell_problem()
@@ -188,16 +211,23 @@ class MarkKeeping(QObject):
         images = {image for one in studies for image in one.images}
         annotations = self._workspace.annotations
         gone = [one for one in annotations.all() if one.finding.image.sop_instance_uid in images]
-        for one in gone:
-            self._saved.pop(one.finding.id, None)
-        annotations.forget([one.finding.id for one in gone])
+
+        def purged(_none: None) -> None:
+            for one in gone:
+                self._saved.pop(one.finding.id, None)
+            annotations.forget([one.finding.id for one in gone])
+            done()
+
         self._work.submit(
-            partial(self._store.purge, [one.study for one in studies]),
-            lambda _none: done(),
-            self._fail_to_read,
+            partial(self._store.purge, [one.study for one in studies]), purged, self._fail_to_read
         )
 
 
 def _alike(saved: Annotation | None, now: Annotation) -> bool:
-    """Return whether a mark is kept as it is; that it was looked at makes no difference."""
-    return saved is not None and replace(saved, kept="") == replace(now, kept="")
+    """Return whether a mark is kept as it is.
+
+    That it was looked at makes no difference, nor the colour that its label has in this session.
+    """
+    if saved is None or saved is now:
+        return saved is now
+    return replace(saved, kept="", color=0) == replace(now, kept="", color=0)

@@ -11,19 +11,19 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from app.errors import FileProblem
+from app.imaging.findings import Geometry
 from app.imaging.processes.records import pack, unpack
 from app.log import get_logger
-from app.settings import set_aside
 from app.workspace.annotations import Annotation
 
 _VERSION = 1
@@ -32,6 +32,8 @@ _AT_ONCE = 500  # values in one statement
 _ARRAY = "$array"
 
 _log = get_logger(__name__)
+
+T = TypeVar("T")
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS marks (
@@ -140,43 +142,50 @@ class MarkStore:
             database.executemany("DELETE FROM marks WHERE study = ?", gone)
 
         self._write(write)
-        if self.path.exists():
-            with self._opened() as database:
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._read("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _read(self, query: str, values: Sequence[str] = ()) -> list[Any]:
         if not self.path.exists():
             return []
-        try:
-            with self._opened() as database:
-                return database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._told(error, "read") from error
+        return self._used(lambda database: database.execute(query, values).fetchall(), "read")
 
-    def _write(self, write: Any) -> None:
-        try:
-            with self._opened() as database, database:
+    def _write(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        def work(database: sqlite3.Connection) -> None:
+            with database:
                 database.execute("BEGIN IMMEDIATE")
                 write(database)
-        except sqlite3.Error as error:
-            raise self._told(error, "written") from error
 
-    def _opened(self) -> closing[sqlite3.Connection]:
-        """Return a connection; a file that is no database is set aside first."""
+        self._used(work, "written")
+
+    def _used(self, work: Callable[[sqlite3.Connection], T], what: str) -> T:
+        """Return what `work` does with the database; one that is damaged is set aside first."""
         try:
-            return closing(self._connected())
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            _log.warning("the kept marks cannot be read: %s", error)
-            self.problem = set_aside(self.path, "The file of saved marks").replace(
-                "the defaults are used", "a new one was begun"
-            )
-            for name in ("-wal", "-shm"):  # they belong to the file that was set aside
-                beside = self.path.with_name(self.path.name + name)
-                if beside.exists():
-                    set_aside(beside, "")
-            return closing(self._connected())
+            try:
+                with closing(self._connected()) as database:
+                    return work(database)
+            except sqlite3.DatabaseError as error:
+                if type(error) is not sqlite3.DatabaseError:  # its subclasses are no damage
+                    raise
+                _log.warning("the saved marks cannot be read: %s", error)
+                self._set_aside()
+                with closing(self._connected()) as database:
+                    return work(database)
+        except (sqlite3.Error, OSError) as error:
+            raise self._told(error, what) from error
+
+    def _set_aside(self) -> None:
+        """Rename the database and the files beside it; earlier ones set aside stay."""
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.broken{number}")).exists():
+            number += 1
+        self.path.rename(aside)
+        for ending in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                self.path.with_name(self.path.name + ending).rename(f"{aside}{ending}")
+        self.problem = (
+            "The file of saved marks could not be read: a new one was begun. "
+            f"The old file is kept as {aside.name}."
+        )
 
     def _connected(self) -> sqlite3.Connection:
         if not self.path.exists():
@@ -197,12 +206,12 @@ class MarkStore:
             raise
         return database
 
-    def _told(self, error: sqlite3.Error, what: str) -> FileProblem:
+    def _told(self, error: Exception, what: str) -> FileProblem:
         text = str(error).lower()
         reason = f"the saved marks cannot be {what}"
         remedy = "Check the folder; marks stay in this window, and saving is tried again."
         if "full" in text or "disk i/o" in text:
-            reason, remedy = f"{reason}: the disk is full", "Make room; saving is tried again."
+            reason, remedy = f"{reason}: the disk is full or fails", "Make room on it."
         elif "readonly" in text or "read-only" in text or "unable to open" in text:
             reason = f"{reason}: the folder may not be written to"
         elif "locked" in text:
@@ -220,7 +229,10 @@ def _written_mark(mark: Annotation) -> bytes:
 
 
 def _read_mark(body: bytes) -> Annotation:
-    return unpack(Annotation, json.loads(zlib.decompress(body), object_hook=_with_array))
+    mark = unpack(Annotation, json.loads(zlib.decompress(body), object_hook=_with_array))
+    if not isinstance(mark.finding.geometry, Geometry):
+        raise ValueError("no geometry")
+    return mark
 
 
 def _array(value: Any) -> dict[str, Any]:

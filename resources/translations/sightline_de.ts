@@ -767,6 +767,16 @@
             <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>accept, edit, reject the selected finding</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>accept, reject all of its result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>accepted</source>
             <translation>angenommen</translation>
@@ -2369,6 +2379,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>cut, copy, paste, duplicate marks</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -5705,8 +5720,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>measure a length, an angle</source>
-            <translation>Länge, Winkel messen</translation>
+            <source>measure a length, a polyline, an angle, a Cobb angle</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6981,6 +6996,11 @@
             <translation>Bild</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>picture: export, copy, print; export DICOM</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Pictures</source>
@@ -7287,6 +7307,11 @@
             <translation>Wert abfragen</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>probe a value, draw an arrow, write a text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>program code</source>
             <translation>Programmcode</translation>
@@ -7588,6 +7613,11 @@
             <location filename="../../app/imaging/objects/structures.py" />
             <source>region without a name in the file</source>
             <translation>Region ohne Namen in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>region: ellipse, polygon, freehand</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -10645,6 +10675,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two by two</source>
             <translation>Zwei mal zwei</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>two diameters, the cardiothoracic ratio</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
