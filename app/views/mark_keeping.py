@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -77,7 +78,8 @@ class MarkKeeping(QObject):
                 partial(self._store.save, self._by_study(changed), removed), lambda _none: None
             )
             if future is not None:
-                future.exception(_CLOSE_S)
+                with suppress(TimeoutError):
+                    future.exception(_CLOSE_S)
         self._work.close()
 
     # Saving
