@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
 from app.imaging.findings import Polyline, State
+from app.imaging.space.planes import FramePlane
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
 from app.views.mark_menu import CodeDialog
@@ -143,3 +146,28 @@ def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> No
     assert (coded.finding.code.value, coded.finding.code.scheme) == ("60046008", "SCT")
     rows = [listed.model.row(listed.model.index(n)) for n in range(listed.model.rowCount())]
     assert any(isinstance(one, FindingRow) for one in rows)
+
+
+def test_a_section_s_mark_is_copied_as_it_lies_on_the_shown_image(
+    qapp: QApplication, wait_until: WaitUntil
+) -> None:
+    workspace = Workspace()
+    window = MainWindow(workspace, FakeDecoder())
+    window.show()
+    workspace.add(found(study(instance("1.1"))))
+    wait_until(lambda: window.canvas.frame is not None and not window.busy)
+    try:
+        fine = FramePlane((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5), "1.9")
+        shown = FramePlane((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 1.0), "1.9")
+        line = drawing.draw(drawing.RULER, frame("7.7"), [(20, 40), (60, 40)])
+        line = replace(line, plane=fine)
+        workspace.annotations.put(line, "Measure length")
+        layer = window.canvas.findings_layer
+        layer.set_image(None)
+        layer.set_image(frame("1.1").ref, shown, 4.0)
+        workspace.annotations.select(line.id)
+        wait_until(lambda: window.findings_list.chosen_ids() == [line.id])
+        (copied,) = window.actions_.mark_menu._here()
+        assert copied.finding.geometry == Polyline(((10, 20), (30, 20)))
+    finally:
+        window.quit()

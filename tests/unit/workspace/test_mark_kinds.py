@@ -150,6 +150,10 @@ def test_marks_of_a_section_are_on_coinciding_planes_and_on_nothing_else():
     found = plane_marks.on_plane(box, there, askew, 4.0)
     assert found is not None
     assert isinstance(found.geometry, Polygon)
+    points = found.geometry.points
+    pulled = drawing.move_point(found, FRAME, 1, (50.0, 20.0)).geometry
+    assert isinstance(pulled, Polygon)  # askew, it is no box any more
+    assert pulled.points == pytest.approx(np.array([points[0], (50.0, 20.0), *points[2:]]))
 
 
 def delta_mm(path: str, number: int) -> tuple[float, float]:
