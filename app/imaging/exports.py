@@ -81,9 +81,14 @@ class DicomExport:
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether a person drew the finding; what a tool found has a version or a model."""
+    """Return whether a person drew the finding; what a tool found has a version or a model.
+
+    What is only proposed is no person's either: their marks are accepted from the start.
+    """
     origin = finding.provenance
-    return not (origin.tool_version or origin.model or origin.run_id or origin.call_id)
+    return finding.state is not State.PROPOSED and not (
+        origin.tool_version or origin.model or origin.run_id or origin.call_id
+    )
 
 
 def chosen(

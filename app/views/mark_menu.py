@@ -27,7 +27,7 @@ from app.views.layouts import column, row
 from app.views.theme import DARK, SPACE
 from app.views.translation import tr, tr_report
 from app.views.widgets import label, push_button
-from app.workspace import editing
+from app.workspace import editing, review
 from app.workspace.annotations import Annotation
 
 if TYPE_CHECKING:
@@ -189,8 +189,11 @@ class MarkMenu(QMenu):
         return planes.frame_plane(picture.job.frame, space) if space else None
 
     def _here(self) -> list[Annotation]:
-        drawn = {one.id for one in self._window.canvas.findings_layer.findings}
-        return [one for one in self._items() if one.finding.id in drawn]
+        """Return the selected marks that are drawn, in the pixels of the shown image."""
+        layer = self._window.canvas.findings_layer
+        drawn = {one.id for one in layer.findings}
+        shown = {one.finding.id: one for one in layer.shown() if one.finding.id in drawn}
+        return [shown[one] for one in self._ids() if one in shown]
 
     def _copy(self) -> bool:
         items, frame = self._here(), self._window.canvas.frame
@@ -201,8 +204,9 @@ class MarkMenu(QMenu):
         return True
 
     def _cut(self) -> None:
-        if self._copy():
-            self._annotations.remove(self._ids(), "Cut marks")
+        if self._copy() and self._kept is not None:  # the others that are selected stay
+            copied = [one.finding.id for one in self._kept.items]
+            self._annotations.remove(copied, "Cut marks")
 
     def _paste(self) -> None:
         self._paste_kept(self._kept, "Paste marks")
@@ -269,11 +273,12 @@ class MarkMenu(QMenu):
         ids = self._ids()
 
         def take(code: Code | None, site: Code | None) -> None:
-            self._annotations.alter(
-                ids,
-                "Code marks",
-                lambda one: replace(one, finding=replace(one.finding, code=code, site=site)),
-            )
+            def change(one: Annotation) -> Annotation:
+                coded = replace(one.finding, code=code, site=site)
+                by = self._annotations.reviewer
+                return replace(one, finding=review.by_person(coded, one.finding, by))
+
+            self._annotations.alter(ids, "Code marks", change)
 
         if items:
             CodeDialog(items[0], take, self._window).open()

@@ -383,9 +383,9 @@ class Annotations:
 
     def forget(self, finding_ids: Iterable[str]) -> None:
         """Remove findings for good: no step brings them back, and the undo stack is emptied."""
+        self.commands.clear()  # also of steps that would bring back what was deleted before
         gone = dict.fromkeys(set(finding_ids) & set(self._items))
         if gone:
-            self.commands.clear()
             self._apply(gone)
 
     def _push(

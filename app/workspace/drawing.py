@@ -121,6 +121,9 @@ REGIONS = (BOX, ELLIPSE, POLYGON, FREEHAND)
 _TENTHS = 10  # from this value on, statistics have tenths
 _SHORT = 0.5  # of the long axis: how long the short one is at first
 _EXTRA = ("Pixels left out",)
+COPIED = "copied from a finding of "
+"""Stands in the description of a mark that was pasted from a tool's finding, before its maker."""
+
 KNOWN_LENGTH = "Known length"
 """Name of the measurement of a line by which its image is calibrated: its true length in mm."""
 
@@ -293,8 +296,21 @@ def remeasured(finding: Finding, frame: Frame) -> Finding:
     """Return a drawing measured anew with the scale of `frame`.
 
     What rests on pixel values is kept: `frame` need not be the drawing's own image, if it has its
-    size and scale. The user's name for the drawing stays.
+    size and scale. The user's name for the drawing, and what it is a copy of, stay.
     """
+    return _still_copied(_remeasured(finding, frame), finding)
+
+
+def _still_copied(made: Finding, before: Finding) -> Finding:
+    """Return a mark that was measured anew, which says of which tool's finding it is a copy."""
+    _, copy, maker = before.description.partition(COPIED)
+    if not copy or COPIED in made.description:
+        return made
+    parts = (made.description, f"{COPIED}{maker}")
+    return replace(made, description="; ".join(part for part in parts if part))
+
+
+def _remeasured(finding: Finding, frame: Frame) -> Finding:
     tool, shape = finding.provenance.tool, finding.geometry
     if isinstance(shape, Mask):
         return replace(finding, description=_area(frame, shape))
@@ -418,20 +434,22 @@ def _probed(finding: Finding, frame: Frame) -> Finding:
     grey = pipeline.grey_at(frame, min(shape.x, frame.columns - 1), min(shape.y, frame.rows - 1))
     place = f"x {math.floor(shape.x + 0.5)}, y {math.floor(shape.y + 0.5)} px"
     if grey is None:
-        return replace(finding, value=None, units="", description=place, measurements=())
+        bare = replace(finding, value=None, units="", description=place, measurements=())
+        return _still_copied(bare, finding)
     value, units = grey.value, grey.units or region_statistics.value_units(frame)
     if grey.real is not None and grey.real_units:
         value, units = grey.real, region_statistics.shown_units(grey.real_units)
     text = grey.text if grey.value is None or grey.units or grey.real_units else ""
     text = text or f"{grey.text} ({units})"
     values = () if value is None else (Measurement("Value", value, units),)
-    return replace(
+    made = replace(
         finding,
         value=value,
         units=units if value is not None else "",
         description=f"{text}; {place}",
         measurements=values,
     )
+    return _still_copied(made, finding)
 
 
 def pixels_around(finding: Finding) -> float:

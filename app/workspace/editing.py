@@ -188,7 +188,7 @@ def _by_hand(finding: Finding, frame: Frame, shape: Geometry, plane: FramePlane 
     """Return a finding as a new mark by hand with a geometry on an image."""
     note, tool = "", finding.provenance.tool
     if not drawing.by_hand(finding):
-        note, tool = f"copied from a finding of {finding.provenance.tool}", _tool_of(shape)
+        note, tool = f"{drawing.COPIED}{finding.provenance.tool}", _tool_of(shape)
     elif type(shape) is not type(finding.geometry):
         tool = _tool_of(shape)
     made = replace(

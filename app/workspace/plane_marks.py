@@ -21,6 +21,7 @@ from app.imaging.findings import (
 from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import ImageRef, Instance, Series
+from app.workspace import drawing
 
 _PARALLEL = 1e-4  # 1 - cosine: 0.8 degrees
 _ALIGNED = 1e-6  # mm by which sides of a box may be askew and still be a box
@@ -87,7 +88,10 @@ def on_plane(finding: Finding, ref: ImageRef, plane: FramePlane, step: float) ->
                 shape = Polygon(moved(list(zip(x.tolist(), y.tolist(), strict=True))))
         case _:
             return None
-    return replace(finding, image=ref, geometry=shape, plane=plane)
+    made = finding.provenance
+    if type(shape) is not type(finding.geometry) and drawing.by_hand(finding):
+        made = replace(made, tool=drawing.POLYGON)  # whose points move as those of a polygon
+    return replace(finding, image=ref, geometry=shape, plane=plane, provenance=made)
 
 
 def _is_upright(corners: Sequence[XY]) -> bool:

@@ -314,9 +314,10 @@ class Workspace:
 
         def in_series(uid: str) -> bool:
             other = self.studies.with_uid(uid)
-            return (
-                series is not None and other is not None and self.studies.series_of(other) is series
-            )
+            if series is None or other is None or self.studies.series_of(other) is not series:
+                return False
+            # An image with other pixels, such as a localizer, has another scale.
+            return (other.rows, other.columns) == (frame.rows, frame.columns)
 
         return calibration.calibrating(lines, frame, in_series)
 

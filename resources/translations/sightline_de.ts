@@ -769,12 +769,12 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>accept, edit, reject the selected finding</source>
-            <translation type="unfinished" />
+            <translation>gewählten Befund annehmen, ändern, ablehnen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>accept, reject all of its result</source>
-            <translation type="unfinished" />
+            <translation>alle seines Ergebnisses annehmen, ablehnen</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2383,7 +2383,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
-            <translation type="unfinished" />
+            <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -5721,7 +5721,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>measure a length, a polyline, an angle, a Cobb angle</source>
-            <translation type="unfinished" />
+            <translation>Länge, Linienzug, Winkel, Cobb-Winkel messen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6745,6 +6745,11 @@
             <translation>Öffnen Sie jenen Ordner</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>Open that version, or delete the marks that are listed but not drawn.</source>
+            <translation>Diese Fassung öffnen oder die Markierungen löschen, die gelistet, aber nicht gezeichnet sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open the demo</source>
             <translation>Demo öffnen</translation>
@@ -6998,7 +7003,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>picture: export, copy, print; export DICOM</source>
-            <translation type="unfinished" />
+            <translation>Bild: ausgeben, kopieren, drucken; DICOM ausgeben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -7309,7 +7314,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>probe a value, draw an arrow, write a text</source>
-            <translation type="unfinished" />
+            <translation>Wert ablesen, Pfeil zeichnen, Text schreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -7617,7 +7622,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>region: ellipse, polygon, freehand</source>
-            <translation type="unfinished" />
+            <translation>Bereich: Ellipse, Vieleck, freihändig</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9626,6 +9631,11 @@
             <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>the mark “{0}” was made on another version of the image, with other pixels</source>
+            <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/json_forms.py" />
             <source>the mask cannot be written ({0})</source>
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
@@ -10679,7 +10689,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
-            <translation type="unfinished" />
+            <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />

@@ -19,7 +19,7 @@ from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.hands import retype
-from tests.gui.test_canvas_planes import PlaneScene, stack  # noqa: F401
+from tests.gui.test_canvas_planes import PlaneScene, stack  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
@@ -160,7 +160,7 @@ def test_an_ellipse_is_measured_anew_when_a_corner_is_dragged(scene: Scene):
     assert "mean" in scene.canvas.overlay.chips[0].text
     drag(scene, (60, 50), (40, 50))
     (moved,) = drawn(scene)
-    assert moved.value == pytest.approx(made.value / 2, rel=0.06)
+    assert moved.value == pytest.approx(made.value / 2, rel=0.06)  # pyright: ignore[reportOptionalOperand]
     values = {one.name: one.value for one in moved.measurements}
     assert values["Mean"] == pytest.approx(303, abs=8)  # the middle of the ramp
 
@@ -295,7 +295,7 @@ def test_a_known_length_calibrates_the_image_and_can_be_undone(scene: Scene):
         drag(scene, *line)
     ruler, ellipse = drawn(scene)
     assert (ruler.units, ellipse.units) == ("px", "px²")
-    workspace.calibrate(ruler, scene.canvas.frame, 80.0)
+    workspace.calibrate(ruler, scene.canvas.frame, 80.0)  # pyright: ignore[reportArgumentType]
     scene.settle()
     ruler, ellipse = drawn(scene)
     assert ruler.value == pytest.approx(80)
@@ -310,7 +310,7 @@ def test_a_known_length_calibrates_the_image_and_can_be_undone(scene: Scene):
     drag(scene, (60, 20), (40, 20))
     scene.settle()
     assert drawn(scene)[0].value == pytest.approx(80)
-    assert drawn(scene)[1].value == pytest.approx(4 * ellipse.value, rel=0.08)
+    assert drawn(scene)[1].value == pytest.approx(4 * ellipse.value, rel=0.08)  # pyright: ignore[reportOperatorIssue]
     workspace.annotations.remove([ruler.id])
     scene.settle()
     assert drawn(scene)[0].units == "px²"
@@ -336,7 +336,7 @@ def test_a_known_length_for_the_series_scales_its_other_images(scene: Scene):
     assert other.units == "px"
     scene.canvas.scroller.to(0)
     scene.settle()
-    scene.workspace.calibrate(line, scene.canvas.frame, 20.0, series=True)
+    scene.workspace.calibrate(line, scene.canvas.frame, 20.0, series=True)  # pyright: ignore[reportArgumentType]
     assert drawn(scene)[1].units == "mm (calibrated by hand)"  # at once, though not shown
     assert drawn(scene)[1].value == pytest.approx(25, rel=0.03)
     scene.canvas.scroller.to(1)

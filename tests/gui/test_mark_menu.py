@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from app.imaging.findings import Polyline
+from app.imaging.findings import Polyline, State
+from app.imaging.space.planes import FramePlane
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
 from app.views.mark_menu import CodeDialog
 from app.workspace import drawing
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
+from tests.gui.viewer_support import (
+    FakeDecoder,
+    WaitUntil,
+    activate,
+    finding,
+    found,
+    frame,
+    instance,
+    study,
+)
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -26,6 +38,47 @@ def test_marks_in_the_window(qapp: QApplication, wait_until: WaitUntil) -> None:
     activate(window, wait_until)
     try:
         _edit(window, workspace, wait_until)
+    finally:
+        window.quit()
+
+
+def test_cut_takes_the_shown_marks_and_a_code_is_a_decision(
+    qapp: QApplication, wait_until: WaitUntil
+) -> None:
+    workspace = Workspace()
+    window = MainWindow(workspace, FakeDecoder())
+    window.show()
+    workspace.add(found(study(instance("1.1"), instance("1.2"))))
+    wait_until(lambda: window.canvas.frame is not None and not window.busy)
+    activate(window, wait_until)
+    try:
+        marks, view, menu = workspace.annotations, window.findings_list.view, window.actions_
+        here, other = (
+            drawing.draw(drawing.RULER, frame(uid), [(20, 40), (60, 40)]) for uid in ("1.1", "1.2")
+        )
+        for one in (here, other):
+            marks.put(one, "Measure length")
+        marks.select(here.id)
+        wait_until(lambda: window.findings_list.model.index_of(other.id).isValid())
+        view.selectAll()
+        assert {here.id, other.id} <= set(window.findings_list.chosen_ids())
+        menu.mark_menu.cut.trigger()
+        assert [one.finding.id for one in marks.all()] == [other.id]
+
+        made = finding(frame("1.1").ref, Polyline(((1, 1), (9, 9))))
+        marks.add([made])
+        marks.select(made.id)
+        wait_until(lambda: set(window.findings_list.chosen_ids()) == {made.id})
+        menu.mark_menu.code.trigger()
+        dialog = window.findChild(CodeDialog)
+        assert dialog is not None
+        dialog.findings.setCurrentRow(2)
+        QTest.keyClick(dialog.search, Qt.Key.Key_Return)
+        coded = marks.get(made.id)
+        assert coded is not None
+        assert coded.finding.code is not None
+        assert coded.finding.state is State.EDITED
+        assert coded.finding.original == made
     finally:
         window.quit()
 
@@ -93,3 +146,28 @@ def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> No
     assert (coded.finding.code.value, coded.finding.code.scheme) == ("60046008", "SCT")
     rows = [listed.model.row(listed.model.index(n)) for n in range(listed.model.rowCount())]
     assert any(isinstance(one, FindingRow) for one in rows)
+
+
+def test_a_section_s_mark_is_copied_as_it_lies_on_the_shown_image(
+    qapp: QApplication, wait_until: WaitUntil
+) -> None:
+    workspace = Workspace()
+    window = MainWindow(workspace, FakeDecoder())
+    window.show()
+    workspace.add(found(study(instance("1.1"))))
+    wait_until(lambda: window.canvas.frame is not None and not window.busy)
+    try:
+        fine = FramePlane((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5), "1.9")
+        shown = FramePlane((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 1.0), "1.9")
+        line = drawing.draw(drawing.RULER, frame("7.7"), [(20, 40), (60, 40)])
+        line = replace(line, plane=fine)
+        workspace.annotations.put(line, "Measure length")
+        layer = window.canvas.findings_layer
+        layer.set_image(None)
+        layer.set_image(frame("1.1").ref, shown, 4.0)
+        workspace.annotations.select(line.id)
+        wait_until(lambda: window.findings_list.chosen_ids() == [line.id])
+        (copied,) = window.actions_.mark_menu._here()
+        assert copied.finding.geometry == Polyline(((10, 20), (30, 20)))
+    finally:
+        window.quit()

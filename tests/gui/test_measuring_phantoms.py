@@ -194,7 +194,7 @@ def test_a_length_on_an_oblique_section_is_the_distance_in_the_patient(scene: Sc
         instance(FrameOfReferenceUID="1.9"),
         ref=ImageRef("1.1", 0, "oblique"),
         spacing=Spacing(3.0, 0.8, SpacingSource.PATIENT, 3.75),
-        orientation=Orientation("", "", cosines, (-31.0, 17.5, 402.25)),
+        orientation=Orientation("", "", cosines, (-31.0, 17.5, 402.25)),  # pyright: ignore[reportArgumentType]
     )
     scene.workspace.viewport.set_display(TURNS[turn])
     scene.settle()

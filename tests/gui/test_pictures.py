@@ -151,7 +151,7 @@ def test_a_finding_is_drawn_at_its_place_unless_it_is_rejected(
 
     def spied(corners: Corners, *rest: object, **more: object) -> object:
         written.append(corners)
-        return real(corners, *rest, **more)
+        return real(corners, *rest, **more)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(text_overlay, "corner_blocks", spied)
     plain = source(window, decoder).draw(0, PLAIN)
@@ -185,7 +185,7 @@ def test_names_and_dates_are_not_drawn_unless_asked_for(
 
     def spied(corners: Corners, *rest: object, **more: object) -> object:
         written.append(corners)
-        return real(corners, *rest, **more)
+        return real(corners, *rest, **more)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(text_overlay, "corner_blocks", spied)
     shown = source(window, decoder)
@@ -261,11 +261,11 @@ def test_a_series_is_written_whole(
     elif form is Form.TIFF:
         with tifffile.TiffFile(path) as file:
             assert np.array_equal(file.asarray(), np.stack(truth))
-            tags = {tag.name for page in file.pages for tag in page.tags}
+            tags = {tag.name for page in file.pages for tag in page.tags}  # pyright: ignore[reportAttributeAccessIssue]
         assert not tags & {"ImageDescription", "Software", "Artist", "DocumentName", "DateTime"}
     else:
         with Image.open(path) as image:
-            assert image.n_frames == 5
+            assert image.n_frames == 5  # pyright: ignore[reportAttributeAccessIssue]
             durations = list[int]()
             for index in range(5):
                 image.seek(index)
@@ -352,7 +352,7 @@ def test_a_page_is_printed_in_true_size(
     across, down = (side / 72 * 25.4 for side in page.get_size())
     assert across == pytest.approx(297, abs=1)
     assert down == pytest.approx(210, abs=1)
-    (drawn,) = (one for one in page.get_objects() if one.type == 3)
+    (drawn,) = (one for one in page.get_objects() if one.type == 3)  # pyright: ignore[reportAttributeAccessIssue]
     left, bottom, right, top = drawn.get_bounds()
     assert (right - left) / 72 * 25.4 == pytest.approx(150, abs=0.2)
     assert (top - bottom) / 72 * 25.4 == pytest.approx(120, abs=0.2)
@@ -362,7 +362,7 @@ def test_a_page_is_printed_in_true_size(
     assert not any(name in said for name in ("Doe", "Jane", "4711"))
     document.close()
     whole = printed(printing.Page(image, text), tmp_path / "whole.pdf")
-    (drawn,) = (one for one in whole[0].get_objects() if one.type == 3)
+    (drawn,) = (one for one in whole[0].get_objects() if one.type == 3)  # pyright: ignore[reportAttributeAccessIssue]
     left, bottom, right, top = drawn.get_bounds()
     assert (right - left) / (top - bottom) == pytest.approx(300 / 240, rel=1e-3)
     assert (top - bottom) / 72 * 25.4 > 150

@@ -17,6 +17,7 @@ from app.cli import main
 from app.errors import FileProblem
 from app.imaging.finding_files import read_findings
 from app.imaging.findings import Finding, Heatmap, Mask, State
+from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import ImageRef
 from tests.unit.imaging.export_sets import random_findings, source_files
 
@@ -26,7 +27,7 @@ def findings(tmp_path: Path) -> tuple[Path, Path, tuple[Finding, ...]]:
     """Return a CT slice, a JSON file of findings on it, and the findings, all accepted."""
     path = source_files(tmp_path, "CT", 4)[0]
     image = pydicom.dcmread(path)
-    ref = ImageRef(image.SOPInstanceUID, 0, "00")
+    ref = read_frame(path, 0).ref
     made = random_findings(4, [ref], image.Rows, image.Columns, masks=True)
     made = tuple(replace(one, state=State.ACCEPTED) for one in made)
     file = tmp_path / "findings.json"

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.exports import DicomExport
 from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reading.image_entries import check_uid, check_unchanged
+from app.imaging.reading.image_entries import check_uid, check_unchanged, read_frame
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
 
@@ -87,8 +88,33 @@ def export_entry(payload: Message) -> Message:
     from app.imaging.objects.writing import write_object
 
     silence_pydicom()
-    data = write_object(unpack(DicomExport, payload["export"]))
+    export = unpack(DicomExport, payload["export"])
+    _check_pixels(export)
+    data = write_object(export)
     return {"file": np.frombuffer(data, np.uint8)}
+
+
+def _check_pixels(export: DicomExport) -> None:
+    """Raise FileProblem if a finding was made on an image whose pixels were others.
+
+    Its UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
+    """
+    images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}
+    known: dict[tuple[str, int], str] = {}
+    for one in export.findings:
+        ref, image = one.image, images.get(one.image.sop_instance_uid)
+        if image is None or one.plane is not None or not ref.pixel_sha256:
+            continue
+        place = (ref.sop_instance_uid, ref.frame)
+        if place not in known:
+            known[place] = read_frame(image.path, ref.frame, image.part).ref.pixel_sha256
+        if known[place] != ref.pixel_sha256:
+            raise FileProblem(
+                f"the mark “{one.label}” was made on another version of the image, with other "
+                "pixels",
+                subject=str(image.path),
+                remedy="Open that version, or delete the marks that are listed but not drawn.",
+            )
 
 
 def _opened(payload: Message, name: str) -> Instance:

@@ -291,7 +291,7 @@ def _draw_findings(
         for annotation in drawn:
             finding = annotation.finding
             shape = finding_shapes.build(finding.geometry)
-            tint = DARK.annotation_color(annotation.color)
+            tint = annotation.tint or DARK.annotation_color(annotation.color)
             heat = isinstance(finding.geometry, Heatmap)
             strength = marks.heat_strength if heat else 1.0
             state = State.ACCEPTED if drawing.by_hand(finding) else finding.state

@@ -82,7 +82,7 @@ def source_files(folder: Path, kind: str, seed: int) -> list[Path]:
         one.PixelData = data + b"\0" * (len(data) % 2)
         one["PixelData"].VR = "OB" if depth == 8 else "OW"
         meta = one.file_meta = FileMetaDataset()
-        meta.MediaStorageSOPClassUID = one.SOPClassUID
+        meta.MediaStorageSOPClassUID = one.SOPClassUID  # pyright: ignore[reportAttributeAccessIssue]
         meta.MediaStorageSOPInstanceUID = one.SOPInstanceUID
         meta.TransferSyntaxUID = ExplicitVRLittleEndian
         paths.append(folder / f"{kind}-{place}.dcm")

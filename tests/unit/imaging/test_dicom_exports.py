@@ -25,6 +25,7 @@ from app.imaging.findings import (
     Point,
     Polygon,
     Polyline,
+    Provenance,
     Segments,
     State,
 )
@@ -192,7 +193,7 @@ def test_a_report_opens_as_what_was_marked(tmp_path: Path, seed: int) -> None:
     findings = [one for one in written.job.findings for _ in drawn(one) or [[]]]
     assert len(groups) == len(findings)
     dataset = hd.sr.srread(written.path)
-    assert len(dataset.content.get_planar_roi_measurement_groups()) == len(findings)
+    assert len(dataset.content.get_planar_roi_measurement_groups()) == len(findings)  # pyright: ignore[reportAttributeAccessIssue]
     uids: dict[str, str] = {}
     for group, finding in zip(groups, findings, strict=True):
         texts = {(one.name, one.value) for one in group.children}
@@ -278,7 +279,7 @@ def test_masks_come_back_bit_for_bit(tmp_path: Path, seed: int) -> None:
     ]
     assert sorted(found) == sorted(wanted)
     other = hd.seg.segread(written.path)
-    assert sum(int(one.geometry.pixels.sum()) for one in masks) == int(other.pixel_array.sum())
+    assert sum(int(one.geometry.pixels.sum()) for one in masks) == int(other.pixel_array.sum())  # pyright: ignore[reportAttributeAccessIssue]
     for number, item in enumerate(layer.items, 1):
         described = other.get_segment_description(number)
         assert described.segment_label == item.label
@@ -349,7 +350,7 @@ def test_key_images_are_those_selected(tmp_path: Path, seed: int) -> None:
 def test_a_capture_holds_the_very_pixels(tmp_path: Path, seed: int) -> None:
     written = write(tmp_path, seed, "sc")
     made = pydicom.dcmread(written.path)
-    assert np.array_equal(made.pixel_array, written.job.picture)
+    assert np.array_equal(made.pixel_array, written.job.picture)  # pyright: ignore[reportArgumentType]
     assert made.ConversionType == "WSD"
     assert made.get("BurnedInAnnotation") == ("YES" if written.job.marked else None)
     source = made.SourceImageSequence[0]
@@ -414,3 +415,22 @@ def test_the_worker_writes_the_same_kind_of_object(tmp_path: Path, decoder: Deco
     path = tmp_path / "seg.dcm"
     path.write_bytes(data)
     assert pydicom.dcmread(path).Modality == "SEG"
+
+
+def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Decoder) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    uid = images[0].sop_instance_uid
+    own = decoder.frame(images[0], 0).result().ref
+    (first, *_) = random_findings(2, [own], images[0].rows, images[0].columns, masks=True)
+    job = DicomExport("sr", tuple(images), (first,))
+    assert decoder.dicom_object(job).result()
+    other = replace(first, image=ImageRef(uid, 0, "0" * 64))
+    with pytest.raises(FileProblem, match="another version of the image"):
+        decoder.dicom_object(replace(job, findings=(other,))).result()
+
+
+def test_what_is_proposed_is_not_by_hand_though_its_maker_is_unknown() -> None:
+    (one, *_) = random_findings(3, [ImageRef("1", 0, "")], 30, 30, masks=False)
+    unknown = replace(one, state=State.PROPOSED, provenance=Provenance("x", "", "", "", "", ""))
+    assert chosen((unknown,)) == ()
+    assert chosen((unknown,), proposed=True) == (unknown,)

@@ -14,8 +14,19 @@ from pydicom.data import get_testdata_file
 from app.imaging.findings import XY, Finding, Point, Polygon, Polyline, Segments
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.space.planes import FramePlane
-from app.imaging.types import Frame, ImageRef, Rescale, Spacing, SpacingSource
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Rescale,
+    ScanResult,
+    Series,
+    Spacing,
+    SpacingSource,
+    Study,
+)
 from app.workspace import calibration, drawing, plane_marks
+from app.workspace.workspace import Workspace
 
 TALL = Spacing(0.8, 0.5, SpacingSource.PATIENT, 1.6)
 FRAME = Frame(
@@ -139,6 +150,10 @@ def test_marks_of_a_section_are_on_coinciding_planes_and_on_nothing_else():
     found = plane_marks.on_plane(box, there, askew, 4.0)
     assert found is not None
     assert isinstance(found.geometry, Polygon)
+    points = found.geometry.points
+    pulled = drawing.move_point(found, FRAME, 1, (50.0, 20.0)).geometry
+    assert isinstance(pulled, Polygon)  # askew, it is no box any more
+    assert pulled.points == pytest.approx(np.array([points[0], (50.0, 20.0), *points[2:]]))
 
 
 def delta_mm(path: str, number: int) -> tuple[float, float]:
@@ -177,3 +192,20 @@ def test_a_mark_astride_two_regions_of_pydicom_s_ultrasound_says_so():
     trace = drawing.draw(drawing.COBB, frame, [(200, 530), (300, 540), (200, 560), (300, 530)])
     assert trace.value is None
     assert "different units" in trace.description
+
+
+def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
+    first, second, localizer = (
+        Instance(Path(uid), uid, "dicom", *size)
+        for uid, size in (("1.2", (60, 100)), ("1.3", (60, 100)), ("1.4", (120, 200)))
+    )
+    workspace = Workspace()
+    series = Series("1.1", "", "CR", 1, (first, second, localizer))
+    workspace.add(ScanResult((Study("1", "", "", "", "", (series,)),), ()))
+    line = drawing.draw(drawing.RULER, FRAME, [(10, 10), (60, 10)])
+    workspace.annotations.put(line, "Measure")
+    workspace.calibrate(line, FRAME, 100.0, series=True)
+    beside = replace(FRAME, ref=ImageRef("1.3", 0, "sha"))
+    assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
+    large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
+    assert workspace.scaled(localizer, large) is large

@@ -1,6 +1,6 @@
 """Findings are accepted, edited and rejected, each as one step that can be undone."""
 
-from __future__ import annotations
+from __future__ import annotations  # pyright: ignore[reportAssignmentType]
 
 from dataclasses import replace
 from datetime import UTC, datetime
