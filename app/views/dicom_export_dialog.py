@@ -26,6 +26,7 @@ from app.views.layouts import column, row
 from app.views.theme import SPACE
 from app.views.translation import tr, tr_report, translatable
 from app.views.widgets import confirm, label, push_button
+from app.workspace.annotations import Annotations
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -193,7 +194,7 @@ class DicomExportDialog(QDialog):
             views=(view,),
         )
         if kind == SC:
-            picture = pane_pixels(self._window.canvas)
+            picture = pane_pixels(self._window.canvas, self._window.workspace.annotations)
             return [replace(job, findings=(), picture=picture)]
         flat = [one for one in findings if one.plane is None]
         if kind == KO:
@@ -338,9 +339,15 @@ def _shown_area(canvas: Canvas) -> tuple[float, float, float, float] | None:
     return left - 0.5, top - 0.5, right - 0.5, bottom - 0.5
 
 
-def pane_pixels(canvas: QWidget) -> NDArray[np.uint8]:
-    """Return what a pane shows as uint8 RGB [rows, columns, 3] of the screen."""
-    picture = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+def pane_pixels(canvas: QWidget, annotations: Annotations) -> NDArray[np.uint8]:
+    """Return what a pane shows, without rejected findings: uint8 RGB [rows, columns, 3]."""
+    shown = annotations.rejected_shown
+    annotations.show_rejected(False)
+    try:
+        grabbed = canvas.grab()
+    finally:
+        annotations.show_rejected(shown)
+    picture = grabbed.toImage().convertToFormat(QImage.Format.Format_RGB888)
     data = np.frombuffer(picture.constBits(), np.uint8)
     rows = data.reshape(picture.height(), picture.bytesPerLine())
     wide = rows[:, : picture.width() * 3]
