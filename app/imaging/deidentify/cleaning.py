@@ -428,7 +428,7 @@ class Cleaner:
             try:
                 creator = str(dataset[place].value).strip() if place in dataset else ""
                 element = dataset[tag]
-            except Exception:
+            except Exception:  # an element that cannot be read is not kept
                 continue
             safe = (creator, tag.group, tag.element & 0xFF) in rules.safe_private()
             numbers = element.VR in _NUMBERS or element.VR in ("DS", "IS")
