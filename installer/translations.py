@@ -53,7 +53,7 @@ CONSTANTS = {
 
 ERRORS = (
     *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
-    *("Problem", "problem", "Spacing", "NotAStackError"),
+    *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError"),
 )
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,10 @@ import numpy as np
 
 from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
-from app.headless.common import open_program, scan_source
+from app.headless.common import given_findings, open_program, scan_source, tell_left_out
+from app.headless.render import marks_on
 from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
-from app.imaging.finding_files import read_findings
 from app.imaging.findings import (
     Box,
     Ellipse,
@@ -33,8 +33,6 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
 from app.wiring import Program
-from app.workspace import drawing
-from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
 from app.workspace.workspace import first_to_show
 
@@ -120,7 +118,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 def _subject(program: Program, request: ExportRequest) -> Subject:
     result = scan_source(program.decoder, request.image)
-    given = tuple(read_findings(request.findings)) if request.findings is not None else ()
+    given = ()
+    if request.findings is not None:
+        given = given_findings(program, request.findings, result)
     uids = {one.sop_instance_uid for one in instances_of(result.studies) if one.has_frames}
     here = tuple(one for one in given if one.image.sop_instance_uid in uids)
     if given and not here:
@@ -130,12 +130,8 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
             remedy="Give with --image the images on which the findings were made.",
         )
     kept = chosen(here, proposed=request.proposed)
-    for count, why in (
-        (len(given) - len(here), "on other images"),
-        (len(here) - len(kept), "not accepted; --proposed takes what is only proposed, too"),
-    ):
-        if count:
-            print(f"sightline: {count} findings are left out: {why}", file=sys.stderr)
+    only = "not accepted; --proposed takes what is only proposed, too"
+    tell_left_out({"on other images": len(given) - len(here), only: len(here) - len(kept)})
     first = first_to_show(result)
     if kept:
         wanted = kept[0].image.sop_instance_uid
@@ -170,7 +166,9 @@ def _dicom(subject: Subject) -> bytes:
         picture=picture,
         marked=False,
     )
-    return subject.program.decoder.dicom_object(job).result()
+    made = subject.program.decoder.dicom_object(job).result()
+    tell_left_out(Counter(reason for _, reason in made.left_out))
+    return made.data
 
 
 _COLUMNS = (
@@ -225,7 +223,7 @@ _SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
 
 def _picture(subject: Subject) -> bytes:
     """Return a picture or movie of the image with the findings, without names and dates."""
-    from app.views.canvas.annotated_render import Look, Marks, render_annotated
+    from app.views.canvas.annotated_render import Look, render_annotated
     from app.views.canvas.corner_text import Detail
     from app.views.canvas.scrolling import frame_duration
     from app.views.pictures.picture_files import Form, open_writer
@@ -233,21 +231,17 @@ def _picture(subject: Subject) -> bytes:
     form, image = Form(_PICTURES[subject.request.form]), subject.shown
     every = subject.request.form in _SERIES and subject.request.frame is None
     indices = range(image.frames) if every else (subject.frame,)
-    annotations = tuple(Annotation(one, number) for number, one in enumerate(subject.findings))
-    made = [one for one in subject.findings if not drawing.by_hand(one)]
-    makers = tuple((one.id, one.provenance.tool) for one in made)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"picture.{form.value}"
         with open_writer(path, form, len(indices)) as writer:
             for index in indices:
                 frame = subject.program.decoder.frame(image, index).result()
-                here = tuple(one for one in annotations if one.finding.image == frame.ref)
                 pixels = render_annotated(
                     frame,
                     image,
                     subject.request.window,
                     index,
-                    marks=Marks(here, makers),
+                    marks=marks_on(subject.findings, image, frame),
                     look=Look(detail=Detail.NO_NAMES),
                 )
                 writer.write(pixels, frame_duration(image, index))

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.imaging.pixels.windows import AUTO
-from app.imaging.types import Plane, Window
+from app.imaging.types import Content, Plane, Window
 from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
@@ -101,6 +101,7 @@ class MainActions:
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         workspace.display_changed.connect(self.refresh)
+        workspace.image_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -360,7 +361,7 @@ class MainActions:
             tr("Delete all findings"),
             lambda: annotations.remove([item.finding.id for item in annotations.all()]),
         )
-
+        self.report_marks = add(tr("Take over the report's marks"), self._window.take_report_marks)
         keeps = self._window.marks is not None
         self.saved_marks = add(tr("Saved marks…"), self._window.show_saved_marks if keeps else None)
 
@@ -395,7 +396,13 @@ class MainActions:
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
-                *(self.delete_finding, self.delete_findings, None, self.saved_marks),
+                *(
+                    self.delete_finding,
+                    self.delete_findings,
+                    None,
+                    self.report_marks,
+                    self.saved_marks,
+                ),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
@@ -509,6 +516,8 @@ class MainActions:
         undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
         self.undo.setStatusTip(wording.one_line(undo))
         self.redo.setStatusTip(wording.one_line(redo))
+        instance = workspace.viewport.instance
+        report = instance is not None and instance.content is Content.REPORT
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
@@ -518,6 +527,7 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region,), has_window),
             ((self.export_dicom,), has_image),
+            ((self.report_marks,), report),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
             ((self.copy_picture, self.print_picture), has_image),

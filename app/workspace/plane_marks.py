@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import ImageRef, Instance, Series
 from app.workspace import drawing
+from app.workspace.annotations import Annotation
 
 _PARALLEL = 1e-4  # 1 - cosine: 0.8 degrees
 _ALIGNED = 1e-6  # mm by which sides of a box may be askew and still be a box
@@ -92,6 +93,24 @@ def on_plane(finding: Finding, ref: ImageRef, plane: FramePlane, step: float) ->
     if type(shape) is not type(finding.geometry) and drawing.by_hand(finding):
         made = replace(made, tool=drawing.POLYGON)  # whose points move as those of a polygon
     return replace(finding, image=ref, geometry=shape, plane=plane, provenance=made)
+
+
+def shown_on(
+    annotations: Iterable[Annotation], ref: ImageRef, plane: FramePlane | None, step: float
+) -> tuple[Annotation, ...]:
+    """Return the annotations on an image, and those of sections in its plane, in its pixels.
+
+    `plane` is the image's, None without a frame of reference; for `step` see `coincides`.
+    """
+    found: list[Annotation] = []
+    for one in annotations:
+        if one.finding.image == ref:
+            found.append(one)
+        elif plane is not None and one.finding.plane is not None:
+            there = on_plane(one.finding, ref, plane, step)
+            if there is not None:
+                found.append(replace(one, finding=there))
+    return tuple(found)
 
 
 def _is_upright(corners: Sequence[XY]) -> bool:
