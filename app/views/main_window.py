@@ -170,6 +170,7 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self.arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
+        self.opening.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.hanging = StudyHanging(
             workspace,
             self.background,
