@@ -14,6 +14,9 @@ from app.imaging.types import Instance, Window
 SR, SEG, GSPS, KO, SC = "sr", "seg", "gsps", "ko", "sc"
 KINDS = (SR, SEG, GSPS, KO, SC)
 
+OTHER_PIXELS = "was made on another version of the image, with other pixels"
+"""End of the reason why a mark is not written."""
+
 TITLES = {
     "113000": "Of Interest",
     "113002": "For Referring Provider",
@@ -41,6 +44,7 @@ class View:
             the image; None for all of it.
         flip_h: Whether left and right are exchanged, before the rotation.
         quarter_turns: Clockwise quarter turns, after the flip.
+        pixel_sha256: Hash of the pixels that are meant, as in `ImageRef`; "" for any.
     """
 
     sop_instance_uid: str
@@ -50,6 +54,7 @@ class View:
     area: tuple[float, float, float, float] | None = None
     flip_h: bool = False
     quarter_turns: int = 0
+    pixel_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

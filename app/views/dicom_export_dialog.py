@@ -37,7 +37,7 @@ _KIND_TEXTS = {
     SR: translatable("Structured report: marks, measurements and findings"),
     SEG: translatable("Segmentations: masks"),
     GSPS: translatable("Presentation states: window, visible part, turns and marks of each pane"),
-    KO: translatable("Key images: this image and those with marks"),
+    KO: translatable("Key images; if none is marked as one, this image and those with marks"),
     SC: translatable("Secondary capture: the pane as it is shown"),
 }
 _LISTED = 6  # names of marks that are left out
@@ -203,6 +203,10 @@ class DicomExportDialog(QDialog):
             picture = pane_pixels(self._window.canvas, self._window.workspace.annotations)
             return [replace(job, findings=(), picture=picture)]
         if kind == KO:
+            if keys := self._keys():
+                images = (self._window.workspace.instance_of(one.sop_instance_uid) for one in keys)
+                found = _unique(one for one in images if one is not None)
+                return [replace(job, images=found, findings=(), views=keys)]
             return [replace(job, images=_unique((self._image, *self._images(findings))))]
         if kind == GSPS:
             return [replace(job, **state) for state in self._states(findings)]
@@ -224,6 +228,18 @@ class DicomExportDialog(QDialog):
             )
             for group in groups.values()
         ]
+
+    def _keys(self) -> tuple[View, ...]:
+        """Return the images of the shown study that the user has marked as key images."""
+        workspace = self._window.workspace
+        study = workspace.studies.study_of(self._image)
+        found: list[View] = []
+        for ref in workspace.key_marks.own:
+            image = workspace.studies.with_uid(ref.sop_instance_uid)
+            if image is not None and workspace.studies.study_of(image) is study:
+                uid, pixels = ref.sop_instance_uid, ref.pixel_sha256
+                found.append(View(uid, ref.frame, pixel_sha256=pixels))
+        return tuple(found)
 
     def _states(self, findings: Sequence[Finding]) -> list[dict[str, Any]]:
         """Return images, findings and view of a presentation state for each pane.

@@ -60,6 +60,7 @@ from app.views.documents.document_pages import DocumentStack
 from app.views.documents.report_marks import take_marks
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
+from app.views.key_image_signs import KeyImageSigns
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
@@ -184,6 +185,7 @@ class MainWindow(QMainWindow):
         self.marks: MarkKeeping | None = None
         if marks_file is not None:
             self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
+        self.key_image_signs = KeyImageSigns(workspace, self.loader, self)
         self.pictures = PictureCommands(self, decoder)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")

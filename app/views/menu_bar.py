@@ -102,6 +102,8 @@ class MainActions:
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         workspace.display_changed.connect(self.refresh)
         workspace.image_changed.connect(self.refresh)
+        workspace.key_marks.changed.connect(self.refresh)
+        workspace.frame_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -272,11 +274,19 @@ class MainActions:
         self.slower = add(tr("Slower cine"), lambda: scroll().change_speed(-1), ",")
         self.next = add(tr("Next image or frame"), lambda: scroll().step(1), "Ctrl+Right")
         self.previous = add(tr("Previous image or frame"), lambda: scroll().step(-1), "Ctrl+Left")
-        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K", "star")
+        self.key_image = add(
+            tr("Mark as key image"), self._toggle_key, "Ctrl+K", "star", checkable=True
+        )
+        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K")
         self.previous_key = add(tr("Previous key image"), lambda: key_image(-1), "Shift+K")
         self.next_series = add(tr("Next series"), lambda: series(1), "N")
         self.previous_series = add(tr("Previous series"), lambda: series(-1), "Shift+N")
         self._icon_is_pause = False
+
+    def _toggle_key(self) -> None:
+        frame = self._workspace.viewport.frame
+        if frame is not None and self._window.canvas.picture is not None:
+            self._workspace.key_marks.toggle(frame.ref)
 
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
@@ -388,7 +398,7 @@ class MainActions:
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
                 *(self.measure_menu, self.shape_menu, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
-                *(self.previous_key, self.next_key, None),
+                *(self.key_image, self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
             ),
             tr("&Findings"): (
@@ -442,6 +452,7 @@ class MainActions:
                 *((self.mark_menu,) if self._workspace.annotations.selected else ()),
                 self.delete_finding,
                 None,
+                self.key_image,
                 self.fit,
                 self.reset,
                 self.invert,
@@ -516,7 +527,10 @@ class MainActions:
         undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
         self.undo.setStatusTip(wording.one_line(undo))
         self.redo.setStatusTip(wording.one_line(redo))
-        instance = workspace.viewport.instance
+        instance, frame = workspace.viewport.instance, workspace.viewport.frame
+        # A section is no image that a key object selection could name.
+        acquired = instance is not None and instance is workspace.acquired and frame is not None
+        self.key_image.setChecked(frame is not None and workspace.key_marks.is_own(frame.ref))
         report = instance is not None and instance.content is Content.REPORT
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
@@ -528,6 +542,7 @@ class MainActions:
             ((self.region,), has_window),
             ((self.export_dicom,), has_image),
             ((self.report_marks,), report),
+            ((self.key_image,), has_image and acquired),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
             ((self.copy_picture, self.print_picture), has_image),

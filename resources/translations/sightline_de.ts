@@ -4,6 +4,11 @@
     <context>
         <name>Sightline</name>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>    left out: {marks}: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -185,6 +190,33 @@
             <translation>
                 <numerusform>%n Zeile</numerusform>
                 <numerusform>%n Zeilen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks are there already</source>
+            <extracomment>Singular: %n mark is there already</extracomment>
+            <translation type="unfinished">
+                <numerusform />
+                <numerusform />
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks left out: {reason}</source>
+            <extracomment>Singular: %n mark left out: {reason}</extracomment>
+            <translation type="unfinished">
+                <numerusform />
+                <numerusform />
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks taken over</source>
+            <extracomment>Singular: %n mark taken over</extracomment>
+            <translation type="unfinished">
+                <numerusform />
+                <numerusform />
             </translation>
         </message>
         <message numerus="yes">
@@ -2777,6 +2809,11 @@
             <translation>Wird gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>Drawn as: {0}, with {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/file_opening.py" />
             <source>Drop to open</source>
             <translation>Zum Öffnen loslassen</translation>
@@ -4209,6 +4246,11 @@
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it does not say on which frame of its image it lies</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it does not say where the voxels are</source>
             <translation>es sagt nicht, wo die Voxel sind</translation>
@@ -4268,6 +4310,11 @@
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>it has the {0} as {1}, but is another image</source>
             <translation>es hat dieselbe {0} wie {1}, ist aber ein anderes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it has too many points</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -4341,6 +4388,7 @@
             <translation>es ist eine Übersichtsaufnahme (Localizer)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
             <translation>es ist ein Bericht ohne Inhalt</translation>
@@ -4456,9 +4504,19 @@
             <translation>es führt von https zu http, was nicht sicher ist</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies in a whole slide, not in one image of it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>it lies on another pixel grid than the slices: not drawn on sections through them</source>
             <translation>es liegt auf einem anderen Pixelraster als die Schichten: auf Schnitten hindurch nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies outside its image</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -4546,6 +4604,11 @@
             <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>it was made on another version of the image, with other pixels</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>It would be too small or too large for the screen.</source>
             <translation>Es wäre zu klein oder zu groß für den Bildschirm.</translation>
@@ -4626,6 +4689,11 @@
             <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its coordinates are damaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its coordinates are damaged; not drawn</source>
             <translation>die Koordinaten sind beschädigt; nicht gezeichnet</translation>
@@ -4704,6 +4772,21 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
             <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>its image has another size or scale of greys</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image has no such frame</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image is not open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4804,6 +4887,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its overlay {0} is damaged and not shown</source>
             <translation>das Overlay {0} ist beschädigt und wird nicht gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its parts lie on several images</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
@@ -5643,7 +5731,7 @@
             <translation>Von Hand markiert</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/objects/writing.py" />
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
         </message>
@@ -6124,6 +6212,11 @@
             <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>No mark was taken over</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -6137,6 +6230,11 @@
             <location filename="../../app/agent/llm/probe.py" />
             <source>no model is named</source>
             <translation>es ist kein Modell angegeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>no open image that the report names lies in its plane</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -6218,6 +6316,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>none of its voxels has a label</source>
             <translation>keines der Voxel hat ein Label</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>none of the marks can be written: {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6615,6 +6718,11 @@
             <translation>nur die ersten {0} Inhaltselemente werden gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>only the first {0} marks are taken</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
@@ -6745,11 +6853,6 @@
             <translation>Öffnen Sie jenen Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>Open that version, or delete the marks that are listed but not drawn.</source>
-            <translation>Diese Fassung öffnen oder die Markierungen löschen, die gelistet, aber nicht gezeichnet sind.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open the demo</source>
             <translation>Demo öffnen</translation>
@@ -6778,6 +6881,11 @@
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>Open the images directly</source>
             <translation>Öffnen Sie die Bilder direkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Open the images on which they were made, or save a secondary capture.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7208,8 +7316,8 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>Presentation state: window, layout and marks</source>
-            <translation>Präsentationsstatus: Fenster, Anordnung und Markierungen</translation>
+            <source>Presentation states: window, visible part, turns and marks of each pane</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -7372,6 +7480,11 @@
             <location filename="../../app/audit/log.py" />
             <source>Put the file audit.key back from a backup. Without it a new log must be started: move the folder of the audit log and that file away.</source>
             <translation>Legen Sie die Datei audit.key aus einer Sicherung zurück. Ohne sie muss ein neues Protokoll begonnen werden: Verschieben Sie den Ordner des Audit-Protokolls und diese Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Put the report's marks on the images, where they can be changed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -8204,6 +8317,11 @@
             <translation>Schnitt {number} / {count}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>Section: {0} frame {1}; {2}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>See `{0} models list` for the file that is needed.</source>
             <translation>`{0} models list` nennt die benötigte Datei.</translation>
@@ -8551,6 +8669,11 @@
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Show {text} on the image</source>
             <translation>{text} im Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_sr.py" />
+            <source>Shown value: {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -8982,6 +9105,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Take it out of memory; it is loaded again when needed</source>
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Take marks over</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Take over the report's marks</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -9631,11 +9764,6 @@
             <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>the mark “{0}” was made on another version of the image, with other pixels</source>
-            <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/json_forms.py" />
             <source>the mask cannot be written ({0})</source>
             <translation>die Maske kann nicht geschrieben werden ({0})</translation>
@@ -9834,6 +9962,11 @@
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>the report holds no outline of it; a mask has a file of its own</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/settings.py" />

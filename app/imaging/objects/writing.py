@@ -24,6 +24,7 @@ from app.imaging.dicom.dicom_file import read_header
 from app.imaging.dicom.dicom_items import text_of
 from app.imaging.exports import (
     KINDS,
+    OTHER_PIXELS,
     SC,
     SEG,
     SR,
@@ -149,7 +150,7 @@ def _fitting(
     for one in export.findings:
         reason = reason_against(export.kind, one, images)
         if one.id in stale:
-            reason = "it was made on another version of the image, with other pixels"
+            reason = f"it {OTHER_PIXELS}"
         if reason:
             left_out.append((one.label, reason))
         else:

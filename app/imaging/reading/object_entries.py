@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
-from app.imaging.exports import DicomExport
+from app.imaging.exports import OTHER_PIXELS, DicomExport, View
 from app.imaging.findings import Finding
 from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
@@ -113,29 +114,45 @@ def export_entry(payload: Message) -> Message:
 
     silence_pydicom()
     export = unpack(DicomExport, payload["export"])
-    made = write_object(export, _stale(export))
-    left_out = [list(one) for one in made.left_out]
+    hashes = _Hashes(export)
+    stale = {one.id for one in export.findings if one.plane is None and hashes.differ(one.image)}
+    views = tuple(one for one in export.views if not hashes.differ(_ref(one)))
+    if export.views and not views:
+        raise FileProblem(
+            "the key images were marked on other versions of the images, with other pixels",
+            subject=str(export.images[0].path),
+            remedy="Mark the key images anew.",
+        )
+    made = write_object(replace(export, views=views), stale)
+    lost = [["Key image", f"it {OTHER_PIXELS}"]] * (len(export.views) - len(views))
+    left_out = [*lost, *(list(one) for one in made.left_out)]
     return {"file": np.frombuffer(made.data, np.uint8), "left_out": left_out}
 
 
-def _stale(export: DicomExport) -> set[str]:
-    """Return the ids of findings that were made on an image whose pixels were others.
+def _ref(view: View) -> ImageRef:
+    return ImageRef(view.sop_instance_uid, view.frame, view.pixel_sha256)
 
-    Its UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
+
+class _Hashes:
+    """The pixel hashes of an export's images, read when they are asked for.
+
+    A UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
     """
-    images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}
-    known: dict[tuple[str, int], str] = {}
-    stale: set[str] = set()
-    for one in export.findings:
-        ref, image = one.image, images.get(one.image.sop_instance_uid)
-        if image is None or one.plane is not None or not ref.pixel_sha256:
-            continue
+
+    def __init__(self, export: DicomExport) -> None:
+        self._images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}
+        self._known: dict[tuple[str, int], str] = {}
+
+    def differ(self, ref: ImageRef) -> bool:
+        """Return whether the image that a reference names has other pixels than it says."""
+        image = self._images.get(ref.sop_instance_uid)
+        if image is None or not ref.pixel_sha256:
+            return False
         place = (ref.sop_instance_uid, ref.frame)
-        if place not in known:
-            known[place] = read_frame(image.path, ref.frame, image.part).ref.pixel_sha256
-        if known[place] != ref.pixel_sha256:
-            stale.add(one.id)
-    return stale
+        if place not in self._known:
+            read = read_frame(image.path, ref.frame, image.part)
+            self._known[place] = read.ref.pixel_sha256
+        return self._known[place] != ref.pixel_sha256
 
 
 def _opened(payload: Message, name: str) -> Instance:

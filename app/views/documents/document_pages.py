@@ -639,10 +639,17 @@ class KeyImages:
 
     @property
     def links(self) -> tuple[ImageLink, ...]:
-        """Key images in the shown study, without duplicates, in the order of the selections."""
+        """Key images in the shown study: those the user marked, then those of the selections."""
         shown = self._viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
         found: dict[ImageLink, None] = {}
+        for ref in self._workspace.key_marks.own:
+            image = self._workspace.instance_of(ref.sop_instance_uid)
+            if study is None or image is None:
+                continue
+            if self._workspace.studies.study_of(image) is study:
+                frames = (ref.frame,) if image.frames > 1 else ()
+                found[ImageLink(ref.sop_instance_uid, frames)] = None
         for series in study.series if study is not None else ():
             for item in series.instances if series.content is Content.KEY_OBJECTS else ():
                 # A note withdraws images.
