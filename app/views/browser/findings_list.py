@@ -461,6 +461,7 @@ class FindingRow:
         described = wording.one_line(finding.description)
         label = wording.one_line(finding.label)
         parts = [described.removeprefix(f"{label}:").removeprefix(f"{label};").strip()]
+        parts.append(drawing.statistics_text(finding))
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
         if self.annotation.kept:

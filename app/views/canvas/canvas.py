@@ -270,11 +270,20 @@ class Canvas(ImageView):
         new = [one for one in on_image if known.get(one.id) is not one]
         self._measured = {one.id: one for one in on_image}
         for one in new:
-            counted = any(value.name == "Mean" for value in one.measurements)
-            if drawing.pixels_around(one) > AT_ONCE and not counted and not frame.is_color:
-                self.findings_layer.count(one, frame)
+            self._count(one, frame)
         if stale := calibration.stale(new, frame):
             self._workspace.annotations.refresh(stale)
+
+    def _count(self, one: Finding, frame: Frame) -> None:
+        """Have the statistics of a mark computed on a thread: a large region's, a mask's.
+
+        A tool's finding stays as the tool made it until a person changes it.
+        """
+        wanted = isinstance(one.geometry, Mask) or drawing.pixels_around(one) > AT_ONCE
+        mine = drawing.by_hand(one) or one.corrected
+        counted = any(value.name == "Mean" for value in one.measurements)
+        if wanted and mine and not counted and not frame.is_color:
+            self.findings_layer.count(one, frame)
 
     @property
     def shown_window(self) -> Window | None:
