@@ -323,13 +323,14 @@ class MainActions:
             tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M", "circle-x"
         )
         self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "Shift+E", "pen-line")
+        self.fill = add(tr("Fill a mask by threshold"), drawing.FILL, "Y", "paint-bucket")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         for tool, action in self.drawing_tools.items():
             if (hint := HINTS.get(tool)) is not None:
                 action.setStatusTip(tr(hint))
         self.measure_menu = _menu_of(self.measures, self._window)
         self.measure_menu.setTitle(tr("Measure"))
-        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand)
+        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand, self.fill)
         self.shape_menu = _menu_of(self.shapes, self._window)
         self.shape_menu.setTitle(tr("Regions"))
         self.mark_commands = MarkCommands(
@@ -516,7 +517,7 @@ class MainActions:
         of_studies += (self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
-            ((self.region,), has_window),
+            ((self.region, self.fill), has_window),
             ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),

@@ -484,8 +484,8 @@ def with_statistics(finding: Finding, frame: Frame) -> Finding:
 
     These are the mean, standard deviation (n - 1) and range of the image's own values (e.g. HU),
     whatever window is shown, of the pixels whose centre lies inside; see `region_statistics`.
-    Padding and pixels hidden by a shutter are left out, and the description says so. The description
-    of a tool's mask stays.
+    Padding and pixels hidden by a shutter are left out, and the description says so; that of a
+    tool's mask stays.
     """
     region = region_statistics.region_of(finding)
     if region is None or not has_statistics(finding):

@@ -16,7 +16,7 @@ from app.imaging.types import Frame
 from app.workspace import region_statistics
 from app.workspace.region_statistics import Region
 
-_SHARE = 0.05  # of the image's usual values: how far from the first pixel's the range reaches
+_SHARE = 0.1  # of the image's usual values: how far from the first pixel's the range reaches
 _USUAL = (1, 99)  # percentiles
 _SAMPLES = 100_000
 
@@ -47,6 +47,13 @@ class Filler:
         self._values: tuple[NDArray[np.float64], str] | None = None
         self._usual = (1.0, True)
 
+    @property
+    def units(self) -> str:
+        """Units of the image's values; "" for a colour image. The first time takes long."""
+        if self._values is None:
+            self._read()
+        return self._values[1] if self._values is not None else ""
+
     def fill(
         self,
         seed: tuple[int, int],
@@ -66,11 +73,10 @@ class Filler:
             reach: How far from the pixel's value the range reaches, else; None for a share of the
                 usual values of the image.
         """
-        if self._values is None:
-            self._read()
+        units = self.units
         if self._values is None:
             return None
-        values, units = self._values
+        values = self._values[0]
         x, y = seed
         if not (0 <= y < values.shape[0] and 0 <= x < values.shape[1]):
             return None

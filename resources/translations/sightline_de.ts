@@ -1932,6 +1932,11 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a pixel to fill from; drag up or down for the range</source>
+            <translation>Ein Pixel anklicken, von dem aus gefüllt wird; nach oben oder unten ziehen für den Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Click a place, then type the text</source>
             <translation>Auf eine Stelle klicken, dann den Text eingeben</translation>
         </message>
@@ -2828,8 +2833,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>edit a mask; Shift erases</source>
-            <translation>Maske bearbeiten; Umschalt radiert</translation>
+            <source>edit a mask, Shift erases; fill one by threshold</source>
+            <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -3157,6 +3162,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>File…</source>
             <translation>Datei…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Fill a mask by threshold</source>
+            <translation>Maske nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Fill only within the box, ellipse or outline that was drawn around the pixel</source>
+            <translation>Nur innerhalb des Rechtecks, der Ellipse oder des Umrisses füllen, die um das Pixel gezeichnet sind</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
@@ -3638,6 +3653,11 @@
             <translation>High Bit {0} widerspricht Bits Stored {1}: Die Bits {2} werden verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Highest value</source>
+            <translation>Höchster Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Histogram</source>
             <translation>Histogramm</translation>
@@ -3646,11 +3666,6 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Histogram of the region</source>
             <translation>Histogramm des Bereichs</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/mark_dialogs.py" />
-            <source>Histogram of the region…</source>
-            <translation>Histogramm des Bereichs…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -5532,6 +5547,11 @@
             <translation>Untere Grenze des Fensters</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Lowest value</source>
+            <translation>Niedrigster Wert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Lung</source>
             <translation>Lunge</translation>
@@ -6628,6 +6648,11 @@
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>only uncompressed voxels can be counted from the file's end</source>
             <translation>nur unkomprimierte Voxel können vom Ende der Datei aus gezählt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Only within the region</source>
+            <translation>Nur in der Region</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8785,6 +8810,11 @@
             <translation>von der Datei angegeben; {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Statistics and histogram…</source>
+            <translation>Statistik und Histogramm…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
@@ -10853,6 +10883,11 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>Value</source>
             <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Values</source>
+            <translation>Werte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />

@@ -153,6 +153,7 @@ class Canvas(ImageView):
             self,
             self.findings_layer,
             workspace.annotations,
+            background,
             lambda: self.scaled_frame,
             lambda: self._section_plane(),
         )

@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.imaging.findings import XY, Finding, Mask
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame
+from app.views.background import Background
 from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.filling import ThresholdFill
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
 from app.views.theme import DARK, color
@@ -50,6 +52,7 @@ HINTS = {
     drawing.POINT: translatable("Click a point on the structure"),
     drawing.OUTSIDE: translatable("Click a point that does not belong to the structure"),
     drawing.BRUSH: translatable("Drag to paint, with Shift to erase; [ and ] change the size"),
+    drawing.FILL: translatable("Click a pixel to fill from; drag up or down for the range"),
     drawing.WINDOW_REGION: translatable("Drag a rectangle whose values become the window"),
 }
 """What to do with each tool, for the status line."""
@@ -103,8 +106,8 @@ class TextEdit(QLineEdit):
 class DrawingTool(QObject):
     """Lets the user draw on the canvas with the tool in hand, or move points.
 
-    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or a key of `POINTERS`, which
-    draw nothing.
+    `tool` is a key of `drawing.POINTS`, `BRUSH`, `FILL`, `WINDOW_REGION`, or a key of `POINTERS`,
+    which draw nothing.
 
     A length, a box and their kin take one drag, a point one click. An angle takes three clicks, or
     a drag and a click; its second point is the vertex. Two lines take two drags or four clicks. A
@@ -126,6 +129,7 @@ class DrawingTool(QObject):
         view: ImageView,
         layer: AnnotationLayer,
         annotations: Annotations,
+        background: Background,
         frame: Callable[[], Frame | None],
         plane: Callable[[], FramePlane | None] = lambda: None,
     ) -> None:
@@ -147,11 +151,13 @@ class DrawingTool(QObject):
         self._text = TextEdit(view.viewport())
         self._text.ended.connect(self._take_text)
         self._texted: tuple[Finding, bool] | None = None  # whose text is typed; new
+        self.filling = ThresholdFill(view, layer, annotations, background, frame, plane)
 
     def set_tool(self, tool: str) -> None:
         """Take a tool in hand; "" is the one that changes the window."""
         if tool != self.tool:
             self.cancel()
+            self.filling.put_away()
             self.tool = tool
             self.tool_changed.emit(tool)
 
@@ -168,7 +174,8 @@ class DrawingTool(QObject):
     def active(self) -> bool:
         """Whether something is being drawn or moved."""
         begun = (self._held, self._stroke, self._corner)
-        return bool(self._points) or any(one is not None for one in begun)
+        drawn = bool(self._points) or any(one is not None for one in begun)
+        return drawn or self.filling.active
 
     def resize_brush(self, steps: float) -> None:
         """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
@@ -178,6 +185,7 @@ class DrawingTool(QObject):
     def cancel(self) -> bool:
         """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active or self._texted is not None
+        self.filling.cancel()
         self._texted = None
         self._text.hide()
         self._points.clear()
@@ -214,6 +222,9 @@ class DrawingTool(QObject):
                 self._last = position
                 self._paint(frame, position)
             return True  # also without a mask: the drag must not change the window
+        if self.tool == drawing.FILL:
+            self.filling.press(frame, position)
+            return True
         if not self._points:
             self._held = self._point_at(position)
             if self._held is not None:
@@ -301,7 +312,9 @@ class DrawingTool(QObject):
         if frame is None or not self.active:
             return False
         self._moved = self._moved or _apart(position, self._last)
-        if self._corner is not None:
+        if self.filling.active:
+            self.filling.move(position)
+        elif self._corner is not None:
             corners = self._corner.toPoint(), position.toPoint()
             self._band.setGeometry(QRect(*corners).normalized())
             self._band.show()
@@ -329,6 +342,9 @@ class DrawingTool(QObject):
         frame = self._frame()
         if frame is None or not self.active:
             return False
+        if self.filling.active:
+            self.filling.release()
+            return True
         if self._corner is not None:
             corner = self._corner
             if not _apart(position, corner):

@@ -168,7 +168,6 @@ def test_a_region_is_measured_in_its_ultrasound_region_and_says_if_there_is_none
     assert "not both lengths" in trace.description
 
 
-
 SUV = RealWorldMap(0, 4000, 0.001, 0.0, units="{SUVbw}g/ml")
 
 
