@@ -122,6 +122,7 @@ class MarkMenu(QMenu):
         self.paste = add(tr("Paste marks"), self._paste, "Ctrl+V")
         self.duplicate = add(tr("Duplicate marks"), self._duplicate, "Ctrl+D")
         self.lock = add(tr("Lock or unlock marks"), self._lock)
+        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+H")
         self.rename = add(tr("Rename mark…"), self._rename)
         self.group = add(tr("Group marks…"), self._group)
         self.ungroup = add(tr("Ungroup marks"), self._ungroup)
@@ -139,6 +140,7 @@ class MarkMenu(QMenu):
             self.duplicate,
             None,
             self.lock,
+            self.hide_marks,
             self.rename,
         ):
             self._put(entry)
@@ -149,13 +151,12 @@ class MarkMenu(QMenu):
             self._attach(frame)
         window.viewports.frame_made.connect(self._attach)
         self._annotations.refused.connect(self._tell_locked)
-        window.findings_list.rename_wanted.connect(self._rename)
 
     @property
     def entries(self) -> tuple[QAction | QMenu | None, ...]:
         """The commands, None for a separator, and the menu of colours."""
-        named = (self.cut, self.copy, self.paste, self.duplicate, None, self.lock, self.rename)
-        return (*named, self.group, self.ungroup, self.code, self.colors)
+        named = (self.cut, self.copy, self.paste, self.duplicate, None, self.lock, self.hide_marks)
+        return (*named, self.rename, self.group, self.ungroup, self.code, self.colors)
 
     def _put(self, entry: QAction | None) -> None:
         if entry is None:
@@ -233,6 +234,11 @@ class MarkMenu(QMenu):
         locked = all(one.locked for one in self._items())
         text = "Unlock marks" if locked else "Lock marks"
         self._annotations.alter(self._ids(), text, lambda one: replace(one, locked=not locked))
+
+    def _hide(self) -> None:
+        hidden = any(one.visible for one in self._items())
+        text = "Hide marks" if hidden else "Show marks"
+        self._annotations.alter(self._ids(), text, lambda one: replace(one, visible=not hidden))
 
     def _ask(self, title: str, text: str, take: Callable[[str], object]) -> None:
         dialog = QInputDialog(self._window)

@@ -292,7 +292,7 @@ class Annotations:
     def alter(
         self, finding_ids: Iterable[str], label: str, change: Callable[[Annotation], Annotation]
     ) -> None:
-        """Change annotations as one undoable step; locked ones stay, but for their `locked`.
+        """Change annotations as one undoable step; locked ones can be unlocked, hidden and shown.
 
         `change` returns the annotation in place of the given one; it keeps the finding's id.
         """
@@ -302,7 +302,8 @@ class Annotations:
             if item is None:
                 continue
             changed = change(item)
-            if item.locked and replace(item, locked=changed.locked) != changed:
+            free = replace(item, locked=changed.locked, visible=changed.visible)
+            if item.locked and free != changed:
                 refused += 1
             else:
                 after[finding_id] = changed

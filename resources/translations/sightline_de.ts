@@ -822,6 +822,7 @@
             <translation>Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>AI findings</source>
             <translation>KI-Befunde</translation>
@@ -1533,6 +1534,11 @@
             <translation>Rechteck</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Boxes and outlines</source>
+            <translation>Rechtecke und Umrisse</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Brain</source>
             <translation>Gehirn</translation>
@@ -1682,6 +1688,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Change shortcuts…</source>
             <translation>Tastenkürzel ändern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Change the words or the filter above.</source>
+            <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -3174,6 +3185,11 @@
             <translation>Nur innerhalb des Rechtecks, der Ellipse oder des Umrisses füllen, die um das Pixel gezeichnet sind</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Filter the findings</source>
+            <translation>Befunde filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
@@ -3472,6 +3488,11 @@
             <translation>aus einer Region</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>From any source</source>
+            <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>From the report</source>
             <translation>Aus dem Bericht</translation>
@@ -3608,6 +3629,7 @@
             <translation>Heatmap: {label}, Score {score:.2f}</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Heatmaps</source>
             <translation>Heatmaps</translation>
@@ -3636,6 +3658,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Hide or show marks</source>
+            <translation>Markierungen aus- oder einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>hide or show marks; rename one</source>
+            <translation>Markierungen aus- oder einblenden; umbenennen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -3812,6 +3844,11 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Images read</source>
             <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>In any state</source>
+            <translation>In jedem Zustand</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -5435,6 +5472,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>List the findings whose label, group, description or code contains all words</source>
+            <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
@@ -5567,6 +5609,7 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
@@ -5694,6 +5737,11 @@
             <translation>Maske</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Masks</source>
+            <translation>Masken</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Mass</source>
             <translation>Raumforderung</translation>
@@ -5777,6 +5825,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Measured by hand</source>
             <translation>Von Hand gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Measurements</source>
+            <translation>Messungen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -5943,6 +5996,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
@@ -6072,6 +6126,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>No finding matches</source>
+            <translation>Kein Befund passt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -6494,6 +6553,11 @@
             <translation>unbekannter Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Of any kind</source>
+            <translation>Jeder Art</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Of interest</source>
             <translation>Von Interesse</translation>
@@ -6613,6 +6677,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>only https addresses are fetched</source>
             <translation>es werden nur https-Adressen abgerufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Only on the shown image</source>
+            <translation>Nur auf dem gezeigten Bild</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
@@ -7185,6 +7254,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Point outside</source>
             <translation>Punkt außerhalb</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Points</source>
+            <translation>Punkte</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -8189,6 +8263,11 @@
             <translation>Befehle durchsuchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Search the findings</source>
+            <translation>Befunde durchsuchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search the open studies</source>
             <translation>Geöffnete Studien durchsuchen</translation>
@@ -8496,6 +8575,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Show all findings</source>
             <translation>Alle Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Show all findings again</source>
+            <translation>Alle Befunde wieder zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -9098,6 +9182,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Texts</source>
             <translation>Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Texts and arrows</source>
+            <translation>Texte und Pfeile</translation>
         </message>
         <message>
             <location filename="../../app/tools/hosting/host.py" />
@@ -11804,6 +11893,11 @@
             <translation>{low} bis {high} {units}</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>{mark_menu.hide_marks}; F2 in the list</source>
+            <translation>{mark_menu.hide_marks}; F2 in der Liste</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>{model}
 A language model at {remote_host}. Before anything is sent there, you are asked. Click to change.</source>
@@ -11890,6 +11984,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/problem_list.py" />
             <source>{shown} and {more:,} more</source>
             <translation>{shown} und {more} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>{shown} of {count} findings are shown</source>
+            <translation>{shown} von {count} Befunden werden gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
