@@ -513,6 +513,11 @@
             <translation>eine GGUF-Datei oder ein Ordner mit Transformers-Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>a heatmap belongs to its image</source>
+            <translation>eine Heatmap gehört zu ihrem Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>A key will be kept in {new_place}, for {host} only; Sightline never writes it to a file.</source>
             <translation>Ein Schlüssel wird in {new_place} aufbewahrt, nur für {host}; Sightline schreibt ihn nie in eine Datei.</translation>
@@ -1649,6 +1654,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/slice_paste.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
@@ -1840,6 +1846,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a model file</source>
             <translation>Modelldatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Choose a range of slices without it.</source>
+            <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_files.py" />
@@ -3088,6 +3099,11 @@
             <translation>Exportieren…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>F2, Enter on a finding</source>
+            <translation>F2, Enter auf einem Befund</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Facies Diaphragmatica</source>
             <translation>Facies diaphragmatica</translation>
@@ -3254,6 +3270,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>First slice</source>
+            <translation>Erste Schicht</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -3493,6 +3514,11 @@
             <translation>Aus jeder Quelle</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>From slice</source>
+            <translation>Von Schicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>From the report</source>
             <translation>Aus dem Bericht</translation>
@@ -3663,11 +3689,6 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Hide or show marks</source>
             <translation>Markierungen aus- oder einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>hide or show marks; rename one</source>
-            <translation>Markierungen aus- oder einblenden; umbenennen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -4037,6 +4058,11 @@
             <translation>es verlangt {0}: Das Bild wird stattdessen in das Fenster eingepasst</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it belongs to another frame of reference</source>
+            <translation>sie gehört zu einem anderen Bezugssystem</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/futures.py" />
             <source>it cannot be decoded: an unexpected error</source>
             <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
@@ -4297,6 +4323,16 @@
             <translation>es gibt für einige Bilder kein Graufenster: Der volle Bereich wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another scale</source>
+            <translation>sie hat einen anderen Maßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another size</source>
+            <translation>sie ist anders groß</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it has exactly as many voxels as the image, but lies up to {0} mm away from it, so one of the two has lost its position</source>
             <translation>es hat genau so viele Voxel wie das Bild, liegt aber bis zu {0} mm davon entfernt, also hat eines von beiden seine Position verloren</translation>
@@ -4506,6 +4542,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>it leads from https to http, which is not safe</source>
             <translation>es führt von https zu http, was nicht sicher ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it lies in another plane, or is turned</source>
+            <translation>sie liegt in einer anderen Ebene oder ist gedreht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -4873,6 +4914,16 @@
             <translation>die Pixel sind beschädigt oder abgeschnitten ({0}-Kompression)</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is not known, unlike that of the marks, or the reverse</source>
+            <translation>ihr Ort im Patienten ist nicht bekannt, anders als der der Markierungen, oder umgekehrt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is outside this image</source>
+            <translation>ihr Ort im Patienten liegt außerhalb dieses Bildes</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its points and lines are not drawn on sections, only on acquired images</source>
             <translation>Punkte und Linien werden nicht auf Schnitten gezeichnet, nur auf aufgenommenen Bildern</translation>
@@ -5230,6 +5281,11 @@
             <location filename="../../app/views/saved_marks.py" />
             <source>Last changed</source>
             <translation>Zuletzt geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Last slice</source>
+            <translation>Letzte Schicht</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -6513,6 +6569,11 @@
             <translation>Nichts wurde kopiert: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Nothing was pasted: on slice {number}, {reason}</source>
+            <translation>Nichts wurde eingefügt, wegen Schicht {number}: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>nothing was recorded</source>
             <translation>nichts wurde aufgezeichnet</translation>
@@ -6576,6 +6637,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>of the film scanner</source>
             <translation>des Filmscanners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>of {count}</source>
+            <translation>von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -7049,9 +7115,29 @@
             <translation>teilweise angewendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste</source>
+            <translation>Einfügen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Paste marks</source>
             <translation>Markierungen einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>paste marks on several slices, hide or show them</source>
+            <translation>Markierungen auf mehreren Schichten einfügen, aus- oder einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste on several slices</source>
+            <translation>Auf mehreren Schichten einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste on several slices…</source>
+            <translation>Auf mehreren Schichten einfügen…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7788,6 +7874,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Removing</source>
             <translation>Wird entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>rename it in the list</source>
+            <translation>in der Liste umbenennen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -9289,6 +9380,11 @@
             <translation>Das gewählte Modell braucht keinen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The chosen slices have the marks already.</source>
+            <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>the compressed file is damaged</source>
             <translation>die komprimierte Datei ist beschädigt</translation>
@@ -9645,6 +9741,26 @@
             <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images are shifted, and a mask is made of pixels</source>
+            <translation>die Bilder sind verschoben, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images differ in size and are not parallel in one frame of reference</source>
+            <translation>die Bilder sind verschieden groß und liegen nicht parallel in einem gemeinsamen Bezugssystem</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images do not lie in parallel planes</source>
+            <translation>die Bilder liegen nicht in parallelen Ebenen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images have other pixels, and a mask is made of pixels</source>
+            <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>The installed and loaded models, licences and limits; install, verify, remove.</source>
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
@@ -9753,6 +9869,11 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>the mark “{0}” was made on another version of the image, with other pixels</source>
             <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
+            <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
@@ -10032,6 +10153,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the shown image does not say how it lies in the patient</source>
             <translation>das gezeigte Bild sagt nicht, wie es im Patienten liegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The shown series has a single slice</source>
+            <translation>Die gezeigte Serie hat eine einzige Schicht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -10664,6 +10790,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Title of the key images</source>
             <translation>Titel der Schlüsselbilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>to</source>
+            <translation>bis</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -11891,11 +12022,6 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{low} to {high} {units}</source>
             <translation>{low} bis {high} {units}</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
-            <source>{mark_menu.hide_marks}; F2 in the list</source>
-            <translation>{mark_menu.hide_marks}; F2 in der Liste</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
