@@ -219,7 +219,8 @@ def test_the_screens_own_pixels_show_the_values_that_simpleitk_interpolates(scen
     for column in range(3, canvas.width() - 3, 7):
         for row in range(3, canvas.height() - 3, 5):
             at = canvas.to_image(QPointF(column + 0.5, row + 0.5))
-            value = float(image.EvaluateAtContinuousIndex((at.x(), at.y()), SimpleITK.sitkLinear))
+            value = image.EvaluateAtContinuousIndex((at.x(), at.y()), SimpleITK.sitkLinear)
+            assert isinstance(value, float)
             grey = 255 * min(max((value - window.center) / window.width + 0.5, 0.0), 1.0)
             assert abs(shot[row, column] - grey) <= 2, (column, row)
             checked += 0 < grey < 255
