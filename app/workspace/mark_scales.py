@@ -97,9 +97,14 @@ class MarkScales:
         return None if seen is None else seen == ref
 
     def is_waiting(self, finding: Finding) -> bool:
-        """Return whether a mark is not measured until its image is read."""
+        """Return whether a mark is not measured until its image is read, which is under way."""
         key = (finding.image.sop_instance_uid, finding.image.frame)
         return finding.id in self._waiting and key not in self._unreadable
+
+    def is_unread(self, ref: ImageRef) -> bool:
+        """Return whether it is still to be found out if an open image has the pixels of `ref`."""
+        wanted = (ref.sop_instance_uid, ref.frame) in self._wanted
+        return wanted and self.is_of(ref) is None
 
     def next_wanted(self) -> tuple[Instance, int] | None:
         """Return an image and frame to read next, for `learn` or `cannot_read`; or None."""
@@ -156,7 +161,9 @@ class MarkScales:
                 return None
             self._want(key, image)
             doubtful = hand and (
-                drawing.rests_on_hand(one) or any(self._may_be_for(x, one, image) for x in lines)
+                one.id in self._waiting
+                or drawing.rests_on_hand(one)
+                or any(self._may_be_for(x, one, image) for x in lines)
             )
             return self._without_figures(one, key) if doubtful else None
         if not hand:

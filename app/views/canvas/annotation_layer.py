@@ -225,7 +225,7 @@ class AnnotationLayer(QObject):
                     there = plane_marks.on_plane(one.finding, ref, plane, self._step)
                     if there is None:
                         continue
-                    there = _measured_here(there, frame)
+                    there = plane_marks.measured_on(there, frame, AT_ONCE)
                     found = self._projected[one.finding.id] = (one.finding, there)
                 shown.append(replace(one, finding=found[1]))
         return shown
@@ -375,15 +375,3 @@ class AnnotationLayer(QObject):
             if chip.text:
                 result.append(replace(chip, offset=self._offsets.get(chip.id)))
         return result
-
-
-def _measured_here(there: Finding, frame: Frame) -> Finding:
-    """Return a mark of a section with the figures of the image that it is shown on.
-
-    A mean of the section's values would be wrong beside those of a PET, or of a thicker slice.
-    """
-    if not drawing.by_hand(there):
-        return there
-    here = drawing.with_shape(there, frame, there.geometry)
-    small = drawing.pixels_around(here) <= AT_ONCE
-    return drawing.with_statistics(here, frame) if small else here
