@@ -305,7 +305,7 @@ class MainActions:
             tr("Measure two diameters"), drawing.BIDIRECTIONAL, "Shift+B", "axes"
         )
         self.cardiothoracic = add(
-            tr("Measure the cardiothoracic ratio"), drawing.CTR, "Shift+X", "heart-width"
+            tr("Measure the cardiothoracic ratio"), drawing.CTR, "Shift+X", "cardiothoracic"
         )
         self.probe = add(tr("Probe a value"), drawing.PROBE, "Q", "probe")
         self.arrow = add(tr("Draw an arrow"), drawing.ARROW, "Shift+Q", "arrow-mark")

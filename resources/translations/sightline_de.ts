@@ -2736,7 +2736,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
-            <source>Drag the heart's greatest width, then the thorax's</source>
+            <source>Drag the greatest cardiac width, then the thoracic one</source>
             <translation>Die größte Breite des Herzens ziehen, dann die des Thorax</translation>
         </message>
         <message>

@@ -34,7 +34,7 @@ HINTS = {
     drawing.ANGLE: translatable("Click an end, the vertex and the other end"),
     drawing.COBB: translatable("Drag a line along each of two end plates"),
     drawing.BIDIRECTIONAL: translatable("Drag the long axis, then move the ends of the short one"),
-    drawing.CTR: translatable("Drag the heart's greatest width, then the thorax's"),
+    drawing.CTR: translatable("Drag the greatest cardiac width, then the thoracic one"),
     drawing.ELLIPSE: translatable("Drag from corner to corner of the ellipse"),
     drawing.BOX: translatable("Drag from corner to corner of the box"),
     drawing.POLYGON: translatable(
