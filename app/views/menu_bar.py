@@ -100,7 +100,8 @@ class MainActions:
         workspace.annotations.changed.connect(self.refresh)
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
-        workspace.display_changed.connect(self.refresh)
+        self._display = replace(workspace.viewport.display, window=None)
+        workspace.display_changed.connect(self._follow_display)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -485,6 +486,13 @@ class MainActions:
         self._window.addToolBar(bar)
         bar.measure()
         return bar
+
+    def _follow_display(self) -> None:
+        # No action depends on the numbers of a window, which change at each step of a drag.
+        display = replace(self._workspace.viewport.display, window=None)
+        if display != self._display:
+            self._display = display
+            self.refresh()
 
     def refresh(self) -> None:
         """Enable and check the actions according to the state of the canvas and the workspace."""

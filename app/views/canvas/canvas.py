@@ -391,6 +391,8 @@ class Canvas(ImageView):
         if not shown.covers(view):
             display = self.model.display
             self._render(replace(shown.job, display=display, before=shown))
+        elif shown.on_screen is None or shown.on_screen.place != view.place:
+            self._renderer.view_moved(view)
 
     def _lay_out(self, frame: Frame) -> None:
         """Flip and rotate image and side letters together."""
@@ -416,7 +418,8 @@ class Canvas(ImageView):
         if changed := other or last is None or last.presentation is not job.presentation:
             self._lay_out(job.frame)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
-        self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
+        refit = other and self._refit
+        self.show_patches(picture.patches, size, aspect, refit=refit, on_screen=picture.on_screen)
         if other:
             self.scroller.picture_shown()
             self.overlay.set_synthetic(synthetic_band.model_title(self._source))
