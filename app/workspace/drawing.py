@@ -134,6 +134,13 @@ SERIES_LENGTH = "Known length, for the series"
 """The same for a line by which all images of its series are calibrated."""
 
 
+MEASURED_AGAIN = "being measured again"
+"""Description of a mark whose figures are not told until its image has been read."""
+
+UNREADABLE = "not measured: its image cannot be read"
+"""The same where the image cannot be read."""
+
+
 def by_hand(finding: Finding) -> bool:
     """Return whether the user drew a finding; unlike a tool's finding, a drawing has no run id."""
     made = finding.provenance.tool in POINTS or finding.provenance.tool == BRUSH
@@ -307,6 +314,25 @@ def remeasured(finding: Finding, frame: Frame) -> Finding:
     size and scale. The user's name for the drawing, and what it is a copy of, stay.
     """
     return _still_copied(_remeasured(finding, frame), finding)
+
+
+def rests_on_hand(finding: Finding) -> bool:
+    """Return whether a drawing says that it was measured by a calibration by hand."""
+    by = SpacingSource.MANUAL.value
+    parts = (finding.units, finding.description, *(one.rests_on for one in finding.measurements))
+    return any(by in part for part in parts)
+
+
+def unmeasured(finding: Finding, why: str) -> Finding:
+    """Return a drawing without the figures that rest on the scale; its description says why.
+
+    Figures that rest on pixels alone stay, and so does the known length of a line.
+    """
+    if finding.provenance.tool in (*TEXTS, POINT, OUTSIDE, PROBE):
+        return finding
+    kept = tuple(one for one in finding.measurements if one.name in _KEPT)
+    bare = replace(finding, value=None, units="", description=why, measurements=kept)
+    return _still_copied(bare, finding)
 
 
 def _still_copied(made: Finding, before: Finding) -> Finding:

@@ -24,6 +24,7 @@ _MICRO_AREA = 0.01  # mm² below which an area is
 _SIDES = 1440  # of the polygon whose perimeter stands for an ellipse's: right to 1e-6
 _MOST_CHECKED = 600  # corners of an outline that are searched for crossings
 _TENTHS = 10
+_RIGHT = 90 + 1e-9  # degrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,10 @@ def polyline(frame: Frame, points: Sequence[XY]) -> Measured:
 
 
 def cobb(frame: Frame, points: Sequence[XY]) -> Measured:
-    """Return the smaller angle between two lines (0-1 and 2-3)."""
+    """Return Cobb's angle between two lines (0-1 and 2-3); see `geometry.angle_between`.
+
+    Above 90 degrees the note also tells the smaller angle between the lines.
+    """
     if len(points) < 4:
         return Measured()
     found = geometry.angle_between(frame, (points[0], points[1]), (points[2], points[3]))
@@ -99,6 +103,9 @@ def cobb(frame: Frame, points: Sequence[XY]) -> Measured:
         return Measured(note="no angle: the axes have different units, or a line has no length")
     square = found.source is SpacingSource.NONE and frame.spacing.aspect == 1
     note = "assuming square pixels" if square else ""
+    if found.value > _RIGHT:
+        smaller = f"the smaller angle between the lines is {180 - found.value:.1f}°"
+        note = f"{smaller}; {note}" if note else smaller
     return Measured(found.value, "°", note, (Measurement("Cobb angle", found.value, "°"),))
 
 

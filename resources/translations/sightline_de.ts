@@ -142,6 +142,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>%n findings are left out: they were made on other pixels than those of the open images.</source>
+            <extracomment>Singular: %n finding is left out: it was made on other pixels than those of the open image.</extracomment>
+            <translation>
+                <numerusform>%n Befund wird ausgelassen: Er entstand auf anderen Pixeln als denen des geöffneten Bildes.</numerusform>
+                <numerusform>%n Befunde werden ausgelassen: Sie entstanden auf anderen Pixeln als denen der geöffneten Bilder.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/main_window.py" />
             <source>%n findings removed</source>
             <extracomment>Singular: %n finding removed</extracomment>
@@ -185,6 +194,15 @@
             <translation>
                 <numerusform>%n Zeile</numerusform>
                 <numerusform>%n Zeilen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>%n marks are being measured again. Nothing is written; try again in a moment.</source>
+            <extracomment>Singular: %n mark is being measured again. Nothing is written; try again in a moment.</extracomment>
+            <translation>
+                <numerusform>%n Markierung wird neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
+                <numerusform>%n Markierungen werden neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
             </translation>
         </message>
         <message numerus="yes">

@@ -134,7 +134,7 @@ def test_an_approximate_measurement_says_so(scene: Scene):
         ]
     )
     scene.settle()
-    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px"
+    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px · proposed"
 
 
 def test_a_click_selects_the_line_over_the_mask_and_beside_it_nothing(scene: Scene):

@@ -164,7 +164,7 @@ def test_a_section_s_mark_is_copied_as_it_lies_on_the_shown_image(
         workspace.annotations.put(line, "Measure length")
         layer = window.canvas.findings_layer
         layer.set_image(None)
-        layer.set_image(frame("1.1").ref, shown, 4.0)
+        layer.set_image(frame("1.1"), shown, 4.0)
         workspace.annotations.select(line.id)
         wait_until(lambda: window.findings_list.chosen_ids() == [line.id])
         (copied,) = window.actions_.mark_menu._here()

@@ -14,7 +14,7 @@ from app.imaging.findings import XY, Finding, Mask
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame
 from app.views.background import Background
-from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.annotation_layer import AT_ONCE, AnnotationLayer
 from app.views.canvas.filling import ThresholdFill
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
@@ -28,9 +28,6 @@ GRAB = 9.0  # px on screen within which a point can be grabbed
 _BRUSH_STEP = 1.25
 _FREEHAND_STEP = 2.0  # px on screen from one point of a freehand region to the next
 _MOST_FREEHAND = 4000
-AT_ONCE = 500_000
-"""Pixels around a region up to which its statistics are computed on the GUI thread."""
-
 _TEXT_WIDTH = 220
 
 HINTS = {
@@ -132,12 +129,14 @@ class DrawingTool(QObject):
         background: Background,
         frame: Callable[[], Frame | None],
         plane: Callable[[], FramePlane | None] = lambda: None,
+        own: Callable[[], Frame | None] | None = None,
     ) -> None:
         super().__init__(view)
         self._view = view
         self._layer = layer
         self._annotations = annotations
         self._frame = frame
+        self._own = own or frame  # with the file's own scale
         self._plane = plane
         self.tool = ""
         self._points: list[XY] = []
@@ -152,6 +151,13 @@ class DrawingTool(QObject):
         self._text.ended.connect(self._take_text)
         self._texted: tuple[Finding, bool] | None = None  # whose text is typed; new
         self.filling = ThresholdFill(view, layer, annotations, background, frame, plane)
+
+    def frame_of(self, finding: Finding) -> Frame | None:
+        """Return the image with the scale that a finding is measured with.
+
+        A tool's finding keeps the file's own, with which the tool measured the others beside it.
+        """
+        return self._frame() if drawing.by_hand(finding) else self._own()
 
     def set_tool(self, tool: str) -> None:
         """Take a tool in hand; "" is the one that changes the window."""
@@ -322,6 +328,7 @@ class DrawingTool(QObject):
             self._paint(frame, position)
         elif self._held is not None:
             finding, place = self._held
+            frame = self.frame_of(finding) or frame
             if self._moved:
                 at = self._image_point(position)
                 self._layer.set_draft(drawing.move_point(finding, frame, place, at))
@@ -357,6 +364,7 @@ class DrawingTool(QObject):
         if self._stroke is not None:
             painted = self._stroke[0]
             assert isinstance(painted.geometry, Mask)
+            frame = self.frame_of(painted) or frame
             self._finish(frame, drawing.repainted(painted, frame, painted.geometry), tr("Change"))
             return True
         if self._held is not None:
@@ -402,6 +410,7 @@ class DrawingTool(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
+        frame = self.frame_of(finding) or frame
         self._finish(frame, drawing.move_point(finding, frame, place, at), tr("Change"))
         return True
 
@@ -426,7 +435,7 @@ class DrawingTool(QObject):
 
     def take(self, finding: Finding, joint: str = "") -> None:
         """Keep a finding that was moved; steps with the same `joint` are undone at once."""
-        frame = self._frame()
+        frame = self.frame_of(finding)
         if frame is None:
             return
         if drawing.by_hand(finding):
