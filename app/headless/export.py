@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -121,31 +122,84 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
     given = ()
     if request.findings is not None:
         given = given_findings(program, request.findings, result)
-    uids = {one.sop_instance_uid for one in instances_of(result.studies) if one.has_frames}
-    here = tuple(one for one in given if one.image.sop_instance_uid in uids)
+    images = [one for one in instances_of(result.studies) if one.has_frames]
+    uids = {one.sop_instance_uid for one in images}
+    spaces = {one.get("FrameOfReferenceUID") for one in images} - {""}
+    here = tuple(
+        one
+        for one in given
+        if one.image.sop_instance_uid in uids
+        or (one.plane is not None and one.plane.frame_of_reference in spaces)
+    )
     if given and not here:
         raise FileProblem(
             "none of the findings is on these images",
             subject=str(request.findings),
             remedy="Give with --image the images on which the findings were made.",
         )
-    kept = chosen(here, proposed=request.proposed)
-    only = "not accepted; --proposed takes what is only proposed, too"
-    tell_left_out({"on other images": len(given) - len(here), only: len(here) - len(kept)})
+    same = _on_these_pixels(program, result, here)
+    kept = chosen(same, proposed=request.proposed)
+    for one in here:
+        if one not in same:
+            place = f"{one.image.sop_instance_uid}, frame {one.image.frame + 1}"
+            print(f"sightline: made on other pixels: {one.label} ({place})", file=sys.stderr)
+    tell_left_out(
+        {
+            "on other images": len(given) - len(here),
+            "made on other pixels than these images have": len(here) - len(same),
+            "not accepted; --proposed takes what is only proposed, too": len(same) - len(kept),
+        }
+    )
     first = first_to_show(result)
     if kept:
-        wanted = kept[0].image.sop_instance_uid
-        every = instances_of(result.studies)
-        first = next(one for one in every if one.sop_instance_uid == wanted)
+        wanted = {one.image.sop_instance_uid for one in kept[:1]}
+        space = kept[0].plane.frame_of_reference if kept[0].plane is not None else None
+        first = next(
+            one
+            for one in images
+            if one.sop_instance_uid in wanted or one.get("FrameOfReferenceUID") == space
+        )
     if first is None or not first.has_frames:
         raise FileProblem(
             "there is no image in it", subject=str(request.image), remedy="Give images."
         )
-    frame = request.frame if request.frame is not None else kept[0].image.frame if kept else 0
+    flat = [one for one in kept if one.plane is None]
+    frame = request.frame if request.frame is not None else flat[0].image.frame if flat else 0
     if not 0 <= frame < first.frames:
         remedy = f"Choose one from 0 to {first.frames - 1}."
         raise UsageError(f"there is no frame {frame}", subject=str(request.image), remedy=remedy)
     return Subject(program, request, result, kept, first, frame)
+
+
+def _on_these_pixels(
+    program: Program, result: ScanResult, findings: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Return the findings that were made on the very pixels of the images.
+
+    Raises:
+        FileProblem: None of them was, or an image cannot be read.
+    """
+    images = {one.sop_instance_uid: one for one in instances_of(result.studies) if one.has_frames}
+    flat = [one for one in findings if one.plane is None]
+    places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in flat)
+    refs = {
+        (uid, index): program.decoder.frame(images[uid], index).result().ref
+        for uid, index in places
+        if index < images[uid].frames
+    }
+    same = tuple(
+        one
+        for one in findings
+        if one.plane is not None
+        or refs.get((one.image.sop_instance_uid, one.image.frame)) == one.image
+    )
+    if findings and not same:
+        raise FileProblem(
+            "the findings were made on other pixels than these images have",
+            subject=findings[0].image.sop_instance_uid,
+            remedy="Give with --image the files on which the findings were made.",
+        )
+    return same
 
 
 def _dicom(subject: Subject) -> bytes:

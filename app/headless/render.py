@@ -223,7 +223,7 @@ def marks_on(
     plane = planes.frame_plane(frame, space) if space else None
     annotations = [Annotation(one, number) for number, one in enumerate(findings)]
     makers = tuple((one.id, one.provenance.tool) for one in findings if not drawing.by_hand(one))
-    return Marks(plane_marks.shown_on(annotations, ref, plane, step), makers)
+    return Marks(plane_marks.shown_on(annotations, frame, plane, step), makers)
 
 
 def _automatic_window(

@@ -14,8 +14,8 @@ from app.imaging.types import Instance, Window
 SR, SEG, GSPS, KO, SC = "sr", "seg", "gsps", "ko", "sc"
 KINDS = (SR, SEG, GSPS, KO, SC)
 
-OTHER_PIXELS = "was made on another version of the image, with other pixels"
-"""End of the reason why a mark is not written."""
+OTHER_PIXELS = "it was made on another version of the image, with other pixels"
+"""The reason why a mark is not written that was drawn on other pixels."""
 
 TITLES = {
     "113000": "Of Interest",

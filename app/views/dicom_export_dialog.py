@@ -26,7 +26,7 @@ from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.layouts import column, row
 from app.views.theme import SPACE
-from app.views.translation import tr, tr_report, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, label, push_button
 from app.workspace.annotations import Annotations
 
@@ -135,6 +135,14 @@ class DicomExportDialog(QDialog):
             self.folder.setText(name)
 
     def _start(self) -> None:
+        if unread := self._unmeasured():
+            text = tr_n(
+                "%n mark is being measured again. Nothing is written; try again in a moment.",
+                "%n marks are being measured again. Nothing is written; try again in a moment.",
+                unread,
+            )
+            self._tell([text])
+            return
         folder = Path(self.folder.text().strip()).expanduser()
         targets = self._targets(folder)
         if not targets:
@@ -164,6 +172,14 @@ class DicomExportDialog(QDialog):
             number = counted[job.kind] = counted.get(job.kind, 0) + 1
             targets.append((folder / f"sightline-{job.kind}-{number}.dcm", job))
         return targets
+
+    def _unmeasured(self) -> int:
+        """Return how many of the chosen findings wait for their image to be read."""
+        scales = self._window.workspace.scales
+        return sum(
+            scales.is_waiting(one) or (one.plane is None and scales.is_unread(one.image))
+            for one in self._findings()
+        )
 
     def _findings(self) -> tuple[Finding, ...]:
         """Return the chosen findings on the images of the shown study."""

@@ -48,6 +48,7 @@ class MarkKeeping(QObject):
         self._study_uids: dict[str, str] = {}  # of images, also of those that were closed since
         self._known: dict[str, str] = {}  # the study of each image with marks in the database
         self._asked: set[str] = set()
+        self._purging: set[str] = set()  # SOP Instance UIDs whose marks are being deleted
         self._writing = False
         self.failing = False
         self._told = ""
@@ -98,6 +99,10 @@ class MarkKeeping(QObject):
     # Saving
 
     def _changed(self) -> None:
+        # At once: a study may be closed before its marks are written.
+        for one in self._workspace.annotations.all():
+            if not self._study_uids.get(one.finding.image.sop_instance_uid):
+                self._study_of(one.finding.image.sop_instance_uid)
         if not self._pause.isActive() and not self._writing:
             self._pause.start(SAVE_MS)
 
@@ -116,11 +121,24 @@ class MarkKeeping(QObject):
     def _changes(self) -> tuple[list[Annotation], list[str], list[ImageRef]]:
         """Return the marks to write, the ids to remove, and the key images to write."""
         items = {one.finding.id: one for one in self._workspace.annotations.all()}
-        changed = [one for key, one in items.items() if not _alike(self._saved.get(key), one)]
+        # What a mark measured is kept until it has been measured again.
+        waiting = self._workspace.scales.is_waiting
+        changed = [
+            one
+            for key, one in items.items()
+            if not _alike(self._saved.get(key), one)
+            and one.finding.image.sop_instance_uid not in self._purging
+            and not (key in self._saved and waiting(one.finding))
+        ]
         keys = {key_id(ref): ref for ref in self._workspace.key_marks.own}
         removed = [key for key in self._saved if key not in items]
         removed += [key for key in self._saved_keys if key not in keys]
-        return changed, removed, [ref for key, ref in keys.items() if key not in self._saved_keys]
+        fresh = [
+            ref
+            for key, ref in keys.items()
+            if key not in self._saved_keys and ref.sop_instance_uid not in self._purging
+        ]
+        return changed, removed, fresh
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
         result: dict[str, list[Annotation]] = {}
@@ -214,8 +232,20 @@ class MarkKeeping(QObject):
     def _take(self, loaded: tuple[list[Annotation], int]) -> None:
         marks, unreadable = loaded
         annotations = self._workspace.annotations
-        fresh = [one for one in marks if annotations.get(one.finding.id) is None]
-        self._saved.update({one.finding.id: one for one in fresh})
+        fresh = [
+            one
+            for one in marks
+            if annotations.get(one.finding.id) is None
+            and one.finding.image.sop_instance_uid not in self._purging
+        ]
+        # Those whose study was unknown when they were saved are written again, with it.
+        self._saved.update(
+            {
+                one.finding.id: one
+                for one in fresh
+                if self._known.get(one.finding.image.sop_instance_uid)
+            }
+        )
         annotations.bring_back(fresh)
         if unreadable:
             self._notices.show_notice(
@@ -233,22 +263,33 @@ class MarkKeeping(QObject):
     def purge(self, studies: Sequence[KeptStudy], done: Callable[[], object]) -> None:
         """Delete all marks of studies, here and in the database, for good; then call `done`."""
         images = {image for one in studies for image in one.images}
-        annotations = self._workspace.annotations
-        gone = [one for one in annotations.all() if one.finding.image.sop_instance_uid in images]
+        # What is written or loaded from now on until it is done must not bring them back.
+        self._purging |= images
 
         def purged(_none: None) -> None:
-            for one in gone:
-                self._saved.pop(one.finding.id, None)
-            annotations.forget([one.finding.id for one in gone])
+            annotations = self._workspace.annotations
+            gone = [
+                one.finding.id
+                for one in annotations.all()
+                if one.finding.image.sop_instance_uid in images
+            ]
+            for key in gone:
+                self._saved.pop(key, None)
+            annotations.forget(gone)
             for key, ref in list(self._saved_keys.items()):
                 if ref.sop_instance_uid in images:
                     del self._saved_keys[key]
             self._workspace.key_marks.forget(images)
+            self._purging -= images
             done()
 
-        self._work.submit(
-            partial(self._store.purge, [one.study for one in studies]), purged, self._fail_to_read
-        )
+        def failed(error: SightlineError) -> None:
+            self._purging -= images
+            self._asked -= images
+            self._fail_to_read(error)
+
+        work = partial(self._store.purge, [one.study for one in studies], images)
+        self._work.submit(work, purged, failed)
 
 
 def _alike(saved: Annotation | None, now: Annotation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from app.imaging.findings import (
 )
 from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import stack_geometry
-from app.imaging.types import ImageRef, Instance, Series
+from app.imaging.types import Frame, ImageRef, Instance, Series
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 
@@ -95,21 +96,33 @@ def on_plane(finding: Finding, ref: ImageRef, plane: FramePlane, step: float) ->
     return replace(finding, image=ref, geometry=shape, plane=plane, provenance=made)
 
 
-def shown_on(
-    annotations: Iterable[Annotation], ref: ImageRef, plane: FramePlane | None, step: float
-) -> tuple[Annotation, ...]:
-    """Return the annotations on an image, and those of sections in its plane, in its pixels.
+def measured_on(there: Finding, frame: Frame, most: float = math.inf) -> Finding:
+    """Return a section's mark, as `on_plane` returns it, with the figures of the image there.
 
-    `plane` is the image's, None without a frame of reference; for `step` see `coincides`.
+    The mean of the section's values would be wrong beside those of a PET or of a thicker slice.
+    Regions of more than `most` pixels have no statistics there.
+    """
+    if not drawing.by_hand(there):
+        return there
+    here = drawing.with_shape(there, frame, there.geometry)
+    return drawing.with_statistics(here, frame) if drawing.pixels_around(here) <= most else here
+
+
+def shown_on(
+    annotations: Iterable[Annotation], frame: Frame, plane: FramePlane | None, step: float
+) -> tuple[Annotation, ...]:
+    """Return the annotations on a frame, and those of sections in its plane, measured there.
+
+    `plane` is the frame's, None without a frame of reference; for `step` see `coincides`.
     """
     found: list[Annotation] = []
     for one in annotations:
-        if one.finding.image == ref:
+        if one.finding.image == frame.ref:
             found.append(one)
         elif plane is not None and one.finding.plane is not None:
-            there = on_plane(one.finding, ref, plane, step)
+            there = on_plane(one.finding, frame.ref, plane, step)
             if there is not None:
-                found.append(replace(one, finding=there))
+                found.append(replace(one, finding=measured_on(there, frame)))
     return tuple(found)
 
 

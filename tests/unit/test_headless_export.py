@@ -167,18 +167,29 @@ def test_a_report_is_taken_in_place_of_json(
     assert "no structured report" in capsys.readouterr().err
 
 
-def test_a_finding_of_other_pixels_is_left_out_and_told(
+@pytest.mark.parametrize("form", ["csv", "sr"])
+def test_findings_on_other_pixels_are_listed_and_left_out(
     tmp_path: Path,
     findings: tuple[Path, Path, tuple[Finding, ...]],
     capsys: pytest.CaptureFixture[str],
+    form: str,
 ) -> None:
-    image, _, made = findings
-    stale = replace(made[0], id="stale", image=replace(made[0].image, pixel_sha256="0" * 64))
-    file, out = tmp_path / "stale.json", tmp_path / "made.dcm"
-    both = [finding_json(one, tmp_path / "stale") for one in (stale, made[0])]
-    file.write_text(json.dumps(both))
-    command = ["export", "--image", str(image), "--findings", str(file), "--as", "sr"]
+    image, file, made = findings
+    other, *rest = made
+    changed = replace(other, image=replace(other.image, pixel_sha256="0" * 64), label="Other one")
+    file.write_text(json.dumps([finding_json(one, tmp_path / "o") for one in (changed, *rest)]))
+    out = tmp_path / f"made.{form}"
+    command = ["export", "--findings", str(file), "--image", str(image), "--as", form]
     assert main([*command, "--out", str(out)]) == 0
     told = capsys.readouterr().err
-    assert "1 finding is left out: it was made on another version of the image" in told
-    assert pydicom.dcmread(out).Modality == "SR"
+    assert "made on other pixels: Other one" in told
+    assert "1 finding is left out" in told
+    if form == "csv":
+        rows = list(csv.DictReader(out.read_text("utf-8-sig").splitlines()))
+        assert {row["id"] for row in rows} == {one.id for one in rest}
+    else:
+        assert "Other one" not in str(pydicom.dcmread(out))
+    file.write_text(json.dumps([finding_json(changed, tmp_path / "p")]))
+    assert main([*command, "--out", str(tmp_path / "none")]) == 1
+    assert "other pixels" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

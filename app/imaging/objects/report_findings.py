@@ -108,30 +108,29 @@ _SECTION = re.compile(
     rf"([0-9.]{{1,64}}) frame (\d+); origin ((?:{_NUMBER} ?){{3}}); row ((?:{_NUMBER} ?){{3}}); "
     rf"column ((?:{_NUMBER} ?){{3}}); spacing ((?:{_NUMBER} ?){{2}})"
 )
-_FLAG = "Approximate"
+_FLAG = "approximate"
 
 
 def mark_texts(finding: Finding) -> list[str]:
     """Return the comments by which a finding comes back as what it was; see `_with_texts`."""
     kind, tool = type(finding.geometry).__name__.lower(), finding.provenance.tool
-    made = [f"Drawn as: {kind}, with {tool}" if tool else f"Drawn as: {kind}"]
+    made = [("Drawn as", ", with ".join(filter(None, (kind, tool))))]
     plane = finding.plane
     if plane is not None and plane.frame_of_reference:
-        parts = (plane.origin, plane.row, plane.column, plane.spacing)
-        words = (" ".join(repr(float(part)) for part in group) for group in parts)
-        names = ("origin", "row", "column", "spacing")
-        where = "; ".join(f"{name} {text}" for name, text in zip(names, words, strict=True))
         image = finding.image
-        made.append(f"Section: {image.sop_instance_uid} frame {image.frame + 1}; {where}")
-    for name, text in (
+        parts = [f"{image.sop_instance_uid} frame {image.frame + 1}"]
+        parts += [
+            " ".join((name, *(repr(float(one)) for one in getattr(plane, name))))
+            for name in ("origin", "row", "column", "spacing")
+        ]
+        made.append(("Section", "; ".join(parts)))
+    made += [
         ("Group", finding.group),
         ("Gives", finding.ratio),
         ("Computed from", "; ".join(finding.rests_on)),
-        ("Values", _FLAG.lower() if finding.approximate else ""),
-    ):
-        if text:
-            made.append(f"{name}: {text}")
-    return made
+        ("Values", _FLAG if finding.approximate else ""),
+    ]
+    return [f"{name}: {text}" for name, text in made if text]
 
 
 def shown_value(finding: Finding) -> str:
@@ -358,7 +357,7 @@ class _MarkReader:
             provenance=origin,
             value=shown.value if shown else None,
             description=texts.get("Description", ""),
-            approximate=texts.get("Values", "") == _FLAG.lower(),
+            approximate=texts.get("Values", "") == _FLAG,
             group=texts.get("Group", ""),
             ratio=texts.get("Gives", ""),
             rests_on=tuple(filter(None, texts.get("Computed from", "").split("; "))),

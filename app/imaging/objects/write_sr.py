@@ -159,9 +159,9 @@ def _texts(finding: Finding, measured: list[Measurement]) -> list[str]:
     shown = shown_value(finding)
     if not shown and measured and finding.value is not None:
         shown = measured[0].name
-    shown = f"Shown value: {shown}" if shown else ""
+    named = ": ".join(("Shown value", shown)) if shown else ""
     state = f"State: {state_text(finding)}"
-    return [text for text in (state, described, *basis, shown, *mark_texts(finding)) if text]
+    return [text for text in (state, described, *basis, named, *mark_texts(finding)) if text]
 
 
 def _observed(finding: Finding) -> str:

@@ -150,7 +150,7 @@ def _fitting(
     for one in export.findings:
         reason = reason_against(export.kind, one, images)
         if one.id in stale:
-            reason = f"it {OTHER_PIXELS}"
+            reason = OTHER_PIXELS
         if reason:
             left_out.append((one.label, reason))
         else:

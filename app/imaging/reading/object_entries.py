@@ -124,7 +124,7 @@ def export_entry(payload: Message) -> Message:
             remedy="Mark the key images anew.",
         )
     made = write_object(replace(export, views=views), stale)
-    lost = [["Key image", f"it {OTHER_PIXELS}"]] * (len(export.views) - len(views))
+    lost = [["Key image", OTHER_PIXELS]] * (len(export.views) - len(views))
     left_out = [*lost, *(list(one) for one in made.left_out)]
     return {"file": np.frombuffer(made.data, np.uint8), "left_out": left_out}
 

@@ -125,7 +125,7 @@ class PictureSource:
     def _on(self, instance: Instance, frame: Frame) -> tuple[Annotation, ...]:
         space = instance.get("FrameOfReferenceUID")
         plane = planes.frame_plane(frame, space) if space else None
-        return plane_marks.shown_on(self._marks.annotations, frame.ref, plane, self._step)
+        return plane_marks.shown_on(self._marks.annotations, frame, plane, self._step)
 
     def _layers_on(
         self, instance: Instance, index: int, frame: Frame
@@ -195,7 +195,7 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
     return PictureSource(
         frames=frames,
         place=place,
-        shown=job.frame,
+        shown=canvas.scaled_frame or job.frame,
         view=view,
         risk=risk_of(acquired),
         _decoder=decoder,

@@ -447,12 +447,11 @@ def test_what_an_object_cannot_hold_is_left_out_and_told(tmp_path: Path, kind: s
         kept = replace(kept, geometry=Polyline(((1.0, 2.0), (3.5, 4.25))))
     plane = FramePlane((1.5, 2, 3), (1, 0, 0), (0, 0, -1), (0.5, 0.25), "")
     line = Polyline(((1.0, 2.0), (3.5, 4.25)))
+    heat = Heatmap(np.zeros((first.rows, first.columns), np.float32))
     odd = [
         replace(kept, id="section", label="Section", geometry=line, plane=plane),
         replace(kept, id="closed", label="Closed", image=ImageRef("1.2.3", 0, "")),
-        replace(
-            kept, id="heat", label="Heat", geometry=Heatmap(np.zeros((first.rows, first.columns)))
-        ),
+        replace(kept, id="heat", label="Heat", geometry=heat),
     ]
     job = DicomExport(kind, tuple(images), (*odd, kept), views=(View(first.sop_instance_uid),))
     made = write_object(job)

@@ -13,6 +13,7 @@ import pydicom
 import pytest
 from pydicom.dataset import Dataset
 from pydicom.sr.coding import Code as DicomCode
+from pydicom.uid import UID
 
 from app.imaging.decode import Decoder
 from app.imaging.exports import DicomExport
@@ -187,7 +188,7 @@ def test_the_program_reads_the_pixels_that_a_report_refers_to(tmp_path: Path) ->
 def test_ids_come_back_from_tracking_uids() -> None:
     for one in (new_id(), "0" * 32, "0" * 31 + "1", "1.2.840.99"):
         uid = uid_of_id(one)
-        assert pydicom.uid.UID(uid).is_valid
+        assert UID(uid).is_valid
         assert id_of_uid(uid) == one
 
 
@@ -212,7 +213,7 @@ def cornerstone(image: Dataset, name: str, shape: str, points: list[list[XY]]) -
     report = hd.sr.MeasurementReport(
         hd.sr.ObservationContext(
             observer_device_context=hd.sr.ObserverContext(
-                DicomCode("121007", "DCM", "Device"), observer
+                hd.sr.CodedConcept("121007", "DCM", "Device"), observer
             )
         ),
         procedure_reported=DicomCode("363679005", "SCT", "Imaging procedure"),
