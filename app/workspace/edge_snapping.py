@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from app.imaging.findings import XY
 from app.imaging.types import Frame
 
-_SMOOTH = np.exp(-0.5 * np.arange(-3, 4) ** 2)  # a Gaussian of 1 px
-_SMOOTH /= _SMOOTH.sum()
+_REACH = 3  # px of a Gaussian of 1 px
+_SMOOTH = [math.exp(-0.5 * away**2) for away in range(-_REACH, _REACH + 1)]
 _PAD = 5  # px around the search that smoothing and neighbours need
 _AROUND = 12  # px at least, in which an edge must stand out
 _MOST = 48  # px: further, at a tiny zoom, nothing is searched
@@ -50,10 +50,10 @@ def nearest_edge(frame: Frame, at: XY, scale: tuple[float, float], reach: float)
     down, across = np.gradient(_smoothed(values))
     # In px of the screen, where pixels that are taller than wide are so too.
     u, v = across / scale[0], down / scale[1]
-    strength = np.hypot(u, v)
+    strength: Floats = np.hypot(u, v)
     usual = float(np.median(strength))
     step_x, step_y = u / scale[0], v / scale[1]
-    length = np.hypot(step_x, step_y)
+    length: Floats = np.hypot(step_x, step_y)
     inner = slice(1, -1)
     rows, columns = np.nonzero(
         (strength > max(_STANDS_OUT * usual, 1e-9))[inner, inner] & (length > 0)[inner, inner]
@@ -85,8 +85,10 @@ def nearest_edge(frame: Frame, at: XY, scale: tuple[float, float], reach: float)
 
 
 def _smoothed(values: Floats) -> Floats:
+    """Return values smoothed by a Gaussian, times a constant."""
     for axis in (0, 1):
-        padded = np.pad(values, [(3, 3) if axis == one else (0, 0) for one in (0, 1)], "edge")
+        reach = [(_REACH, _REACH) if axis == one else (0, 0) for one in (0, 1)]
+        padded = np.pad(values, reach, "edge")
         size = values.shape[axis]
         parts = (np.take(padded, range(n, n + size), axis) * w for n, w in enumerate(_SMOOTH))
         values = np.sum(list(parts), axis=0)
