@@ -47,12 +47,13 @@ def nearest_edge(frame: Frame, at: XY, scale: tuple[float, float], reach: float)
     if values.ndim == 3:
         values = values.mean(axis=2)
     values = np.nan_to_num(values, posinf=0.0, neginf=0.0)
-    down, across = np.gradient(_smoothed(values))
+    down, across = (np.asarray(one) for one in np.gradient(_smoothed(values)))
     # In px of the screen, where pixels that are taller than wide are so too.
     u, v = across / scale[0], down / scale[1]
     strength: Floats = np.hypot(u, v)
     usual = float(np.median(strength))
-    step_x, step_y = u / scale[0], v / scale[1]
+    step_x: Floats = u / scale[0]
+    step_y: Floats = v / scale[1]
     length: Floats = np.hypot(step_x, step_y)
     inner = slice(1, -1)
     rows, columns = np.nonzero(
