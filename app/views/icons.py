@@ -70,6 +70,7 @@ class _SvgEngine(QIconEngine):
         return _SvgEngine(self._name, self._tint, self._on_tint, self._off_tint)
 
 
+@lru_cache(maxsize=None)  # of few; each made anew, its engine was now and then deleted twice
 def icon(
     name: str,
     tint: str = THEME.text_muted,

@@ -9,6 +9,8 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer
 
 from app.errors import SightlineError
+from app.imaging.studies.instance_lists import loaded_instances
+from app.imaging.types import Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.views.translation import tr, tr_n, tr_report
@@ -46,6 +48,7 @@ class MarkKeeping(QObject):
         self._known: dict[str, str] = {}  # the study of each image with marks in the database
         self._asked: set[str] = set()
         self._writing = False
+        self._sent: set[str] = set()  # ids of marks that may be written by now, or not
         self.failing = False
         self._told = ""
         self._pause = QTimer(self, singleShot=True)
@@ -55,6 +58,7 @@ class MarkKeeping(QObject):
         self._connections = (
             workspace.annotations.changed.connect(self._changed),
             workspace.studies.changed.connect(self._studies_changed),
+            workspace.closed.connect(self._studies_closed),
         )
         self._ask()
 
@@ -98,6 +102,10 @@ class MarkKeeping(QObject):
     # Saving
 
     def _changed(self) -> None:
+        for one in self._workspace.annotations.all():
+            uid = one.finding.image.sop_instance_uid
+            if uid not in self._study_uids:  # now, as the study may be closed before it is written
+                self._study_of(uid)
         if not self._pause.isActive() and not self._writing:
             self._pause.start(SAVE_MS)
 
@@ -105,7 +113,7 @@ class MarkKeeping(QObject):
         """Return the marks to write and the ids to remove."""
         items = {one.finding.id: one for one in self._workspace.annotations.all()}
         changed = [one for key, one in items.items() if not _alike(self._saved.get(key), one)]
-        return changed, [key for key in self._saved if key not in items]
+        return changed, [key for key in self._saved.keys() | self._sent if key not in items]
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
         result: dict[str, list[Annotation]] = {}
@@ -123,6 +131,7 @@ class MarkKeeping(QObject):
         if not (changed or removed) or self._writing:
             return
         self._writing = True
+        self._sent = {one.finding.id for one in changed}
         self._work.submit(
             partial(self._store.save, self._by_study(changed), removed),
             lambda _none: self._wrote(changed, removed),
@@ -131,6 +140,7 @@ class MarkKeeping(QObject):
 
     def _wrote(self, changed: Sequence[Annotation], removed: Sequence[str]) -> None:
         self._writing = self.failing = False
+        self._sent = set()
         self._told = ""
         for key in removed:
             self._saved.pop(key, None)
@@ -142,6 +152,7 @@ class MarkKeeping(QObject):
 
     def _fail_to_write(self, error: SightlineError) -> None:
         self._writing, self.failing = False, True
+        self._sent = set()
         if self._told != error.text:
             self._told = error.text
             self._notices.show_error(error)
@@ -155,6 +166,19 @@ class MarkKeeping(QObject):
         if problem:
             title = tr("The saved marks could not be read")
             self._notices.show_notice("warning", title, tr_report(problem))
+
+    def _studies_closed(self, studies: Sequence[Study]) -> None:
+        """Remember whose the images were: a tool's result may come after its study is closed."""
+
+        def listed() -> dict[str, str]:
+            return {
+                image.sop_instance_uid: study.uid
+                for study in studies
+                for series in study.series
+                for image in loaded_instances(series.instances)
+            }
+
+        self._work.submit(listed, self._study_uids.update)
 
     # Loading
 
@@ -190,7 +214,9 @@ class MarkKeeping(QObject):
     def _take(self, loaded: tuple[list[Annotation], int]) -> None:
         marks, unreadable = loaded
         annotations = self._workspace.annotations
-        fresh = [one for one in marks if annotations.get(one.finding.id) is None]
+        # What is saved and not there was deleted here, which is not written yet.
+        there = self._saved.keys() | {one.finding.id for one in annotations.all()}
+        fresh = [one for one in marks if one.finding.id not in there]
         self._saved.update({one.finding.id: one for one in fresh})
         annotations.bring_back(fresh)
         if unreadable:
