@@ -7,10 +7,13 @@ rule names the marks that it may change. What else appears, vanishes or changes 
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
+import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -19,9 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QLabel
@@ -36,7 +37,6 @@ from app.imaging.types import (
     Series,
     Spacing,
     SpacingSource,
-    Study,
     Volume,
 )
 from app.views import mark_keeping
@@ -48,8 +48,8 @@ from app.workspace.layout import LAYOUTS
 from app.workspace.mark_store import MarkStore
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
-from tests.gui.test_viewports_random import PATIENTS, RunningDecoder, Viewports, made_study
-from tests.gui.viewer_support import finding, found, frame, pixels
+from tests.gui.test_viewports_random import PATIENTS, RunningDecoder, Viewports
+from tests.gui.viewer_support import finding, frame, pixels
 from tests.unit.imaging.stack_files import assemble, place
 
 pytestmark = [pytest.mark.gui, pytest.mark.slow, pytest.mark.timeout(12000)]
@@ -58,17 +58,17 @@ SEQUENCES = int(os.environ.get("SIGHTLINE_SEQUENCES", "60"))
 """How many sequences are tried."""
 
 SEED = int(os.environ.get("SIGHTLINE_SEED", "0"))
-"""Which sequences; 0 for others each time."""
+"""The number of the first; each number is always the same sequence."""
 
 ROWS, COLUMNS = 80, 100
+NAMES = ("Nodule", "Größe “α” 结节", "x" * 200)
+STYLES = ("lock", "tint", "folder", "hide")
+RESULTS = ("box", "mask", "ellipse", "heat")
+DECISIONS = (State.ACCEPTED, State.REJECTED, State.PROPOSED)
+CUT = (Plane.AXIAL, Plane.CORONAL, Plane.SAGITTAL)
 PLACES = ((5, 9), (60, 40), (30, 70), (85, 12), (44, 44))  # of a drawing's points, in pixels
 TOOLS = tuple(tool for tool in drawing.POINTS if tool != drawing.FREEHAND)
 Contents = dict[str, Annotation]
-
-
-def placed(number: int) -> Study:
-    """The study of a patient, with the size of pixels for its frames."""
-    return made_study(number)
 
 
 def slice_of(uid: str, version: int) -> Frame:
@@ -141,6 +141,8 @@ class Marks(Viewports):
 
     decoder: ClassVar[StackDecoder]
     store: ClassVar[Path]
+    counts: ClassVar[Counter[str]]
+    """How often what was tried."""
 
     def __init__(self) -> None:
         self.expected: Contents = {}
@@ -191,7 +193,7 @@ class Marks(Viewports):
         after = self.contents()
         for key in before | after:
             if key not in before:
-                assert new_on is not None and after[key].finding.image == new_on, "a new mark"
+                assert after[key].finding.image == new_on, "a new mark"
             elif key not in ids:
                 assert after.get(key) == before[key], "another mark has changed"
         self.expected = after
@@ -209,8 +211,15 @@ class Marks(Viewports):
         every = self.window.workspace.annotations.all()
         return every[number % len(every)].finding if every else None
 
+    def _frames_arrive(self) -> None:
+        while self.decoder.waiting:
+            self.decoder.answer()
+        self.run_events()
+
     def _canvas(self, number: int) -> Any:
-        """A canvas with a picture, or None."""
+        """A canvas with a picture, or None; now and then all frames have arrived before."""
+        if number % 2:
+            self._frames_arrive()
         frames = [one for one in self.window.viewports.frames if one.canvas.picture is not None]
         return frames[number % len(frames)].canvas if frames else None
 
@@ -220,11 +229,9 @@ class Marks(Viewports):
         shown = canvas.findings_layer.findings if canvas is not None else ()
         return canvas, shown[number % len(shown)] if shown else None
 
-    numbers = st.integers(0, 200)
-
     # Drawing and changing
 
-    def _draw(self, number: int, tool: str) -> None:
+    def draw(self, number: int, tool: str) -> None:
         canvas = self._canvas(number)
         if canvas is None:
             return
@@ -236,20 +243,14 @@ class Marks(Viewports):
         with self.changing(new_on=picture.ref):
             canvas.drawing_tool.take(made)
             assert made.id in self.contents()
-
-    @rule(number=numbers, tool=st.sampled_from(TOOLS))
-    def draw(self, number: int, tool: str) -> None:
-        self._draw(number, tool)
-
-    @rule(number=numbers, tool=st.sampled_from((drawing.RULER, drawing.ELLIPSE)))
-    def draw_again(self, number: int, tool: str) -> None:
-        self._draw(number, tool)
+        self.counts["drawn"] += 1
+        self.counts["drawn on a section"] += self.expected[made.id].finding.plane is not None
 
     def _take(self, canvas: Any, one: Finding, changed: Finding) -> None:
         with self.changing(one.id):
             canvas.drawing_tool.take(changed)
+        self.counts["changed by the mouse"] += 1
 
-    @rule(number=numbers, by=st.integers(-3, 3))
     def drag_point(self, number: int, by: int) -> None:
         canvas, one = self._on_canvas(number)
         points = drawing.points_of(one) if one is not None else ()
@@ -258,13 +259,11 @@ class Marks(Viewports):
             to = points[at][0] + by, points[at][1] + 1.0
             self._take(canvas, one, drawing.move_point(one, canvas.scaled_frame, at, to))
 
-    @rule(number=numbers, dx=st.integers(-90, 90), dy=st.sampled_from([0, 1, 40]))
     def move(self, number: int, dx: int, dy: int) -> None:
         canvas, one = self._on_canvas(number)
         if one is not None:
             self._take(canvas, one, editing.moved(one, canvas.scaled_frame, dx, dy))
 
-    @rule(number=numbers)
     def paint(self, number: int) -> None:
         canvas, one = self._on_canvas(number)
         if one is not None and isinstance(one.geometry, Mask):
@@ -273,14 +272,12 @@ class Marks(Viewports):
             shape = Mask(painted)
             self._take(canvas, one, drawing.with_shape(one, canvas.scaled_frame, shape))
 
-    @rule(number=numbers, text=st.sampled_from(["Nodule", "Größe “α” 结节", "x" * 200]))
     def rename(self, number: int, text: str) -> None:
         if (one := self._finding(number)) is not None:
             with self.changing(one.id):
                 changed = replace(one, label=text)
                 self.window.workspace.annotations.put(changed, "Rename mark")
 
-    @rule(number=numbers, how=st.sampled_from(["lock", "tint", "folder", "hide"]))
     def style(self, number: int, how: str) -> None:
         annotations = self.window.workspace.annotations
         if (one := self._finding(number)) is None:
@@ -296,44 +293,36 @@ class Marks(Viewports):
             else:
                 annotations.alter([one.id], how, changes[how])
 
-    @rule(number=numbers)
     def code(self, number: int) -> None:
         if (one := self._finding(number)) is not None:
             lung = Code("39607008", "SCT", "Lung")
             with self.changing(one.id):
                 self.window.workspace.annotations.put(replace(one, site=lung), "Code")
 
-    def _delete(self, number: int) -> None:
+    def delete(self, number: int) -> None:
         annotations = self.window.workspace.annotations
         if (one := self._finding(number)) is not None:
             locked = annotations.is_locked(one.id)
             with self.changing(one.id):
                 annotations.remove([one.id])
             assert (one.id in self.expected) == locked
+            self.counts["deleted"] += not locked
 
-    @rule(number=numbers)
-    def delete(self, number: int) -> None:
-        self._delete(number)
+    def delete_while_a_scan_goes_on(self, number: int, opened: int) -> None:
+        self.delete(number)
+        self.open_study(opened)
 
-    @rule(number=numbers, open_one=st.integers(0, len(PATIENTS) - 1))
-    def delete_while_a_scan_goes_on(self, number: int, open_one: int) -> None:
-        self._delete(number)
-        self.open_study(open_one)
-
-    @rule(number=numbers)
     def look_at(self, number: int) -> None:
         one = self._finding(number)
         self.window.workspace.annotations.select(one.id if one is not None else "")
 
     # Findings of tools
 
-    @rule(number=numbers)
     def tool_starts(self, number: int) -> None:
         canvas = self._canvas(number)
         if canvas is not None and canvas.picture.job.instance.kind != reformat.KIND:
             self.asked.append(canvas.frame)
 
-    @rule(number=numbers, what=st.sampled_from(["box", "mask", "ellipse", "heat"]))
     def tool_ends(self, number: int, what: str) -> None:
         """A result arrives, whatever is open by now; late, and in any order."""
         if not self.asked:
@@ -360,15 +349,19 @@ class Marks(Viewports):
         ]
         with self.changing(*replaced, new_on=image.ref):
             self.window.workspace.take_results("finder", made, ())
+        frames = [one.canvas.frame for one in self.window.viewports.frames]
+        shown = [one.ref for one in frames if one is not None]
+        self.counts["results"] += 1
+        self.counts["results for an image shown no more"] += image.ref not in shown
+        uid = image.ref.sop_instance_uid
+        self.counts["results of a closed study"] += self.window.workspace.instance_of(uid) is None
 
-    @rule(number=numbers)
     def late_finding(self, number: int) -> None:
         image = self._instance(number)
         if image is not None:
             self.asked.append(self.decoder.slice(image.sop_instance_uid))
             self.tool_ends(len(self.asked) - 1, "box")
 
-    @rule(number=numbers, state=st.sampled_from([State.ACCEPTED, State.REJECTED, State.PROPOSED]))
     def decide(self, number: int, state: State) -> None:
         one = self._finding(number)
         if one is not None:
@@ -377,8 +370,8 @@ class Marks(Viewports):
             now = self.expected[one.id].finding
             right = state if not (now.corrected and state is State.ACCEPTED) else State.EDITED
             assert drawing.by_hand(now) or now.state is right
+            self.counts["decided"] += 1
 
-    @rule(number=numbers)
     def restore_original(self, number: int) -> None:
         if (one := self._finding(number)) is not None:
             with self.changing(one.id):
@@ -386,25 +379,25 @@ class Marks(Viewports):
 
     # Copies
 
-    @rule(number=numbers, how=st.sampled_from(["copy", "cut", "duplicate"]))
     def copy(self, number: int, how: str) -> None:
         canvas, one = self._on_canvas(number)
         if one is None:
             return
         layout = self.window.workspace.layout
-        for frame in self.window.viewports.frames:
-            if frame.canvas is canvas:
-                layout.activate(frame.viewport)
+        for one_place in self.window.viewports.frames:
+            if one_place.canvas is canvas:
+                layout.activate(one_place.viewport)
         self.window.workspace.annotations.select(one.id)
         with self.changing(one.id, new_on=canvas.frame.ref):
             getattr(self.window.actions_.mark_menu, how).trigger()
+        self.counts[how] += 1
 
-    @rule(number=numbers)
     def paste(self, number: int) -> None:
         self.activate(number)
-        shown = self.window.canvas.frame
+        shown, known = self.window.canvas.frame, len(self.expected)
         with self.changing(new_on=shown.ref if shown is not None else None):
             self.window.actions_.mark_menu.paste.trigger()
+        self.counts["pasted"] += len(self.expected) - known
 
     # Steps back and forth
 
@@ -426,24 +419,41 @@ class Marks(Viewports):
         else:
             commands.redo()
         assert self.contents() == wanted
+        self.counts["undone or redone"] += wanted != self.expected
         self.expected = wanted
 
-    @rule()
     def undo(self) -> None:
         self._step(back=True)
 
-    @rule()
     def redo(self) -> None:
         self._step(back=False)
 
     # Volumes, versions, keeping
 
-    @rule(number=numbers, plane=st.sampled_from(list(Plane)))
     def section(self, number: int, plane: Plane) -> None:
-        self._frame(number).planes.choose(plane)
+        """Show a series in another plane."""
+        self._cut(self._frame(number), plane)
+
+    def two_series_in_one_plane(self, number: int, plane: Plane) -> None:
+        """Show two series of a study beside each other, in one plane or one of them as acquired."""
+        studies = self.window.workspace.studies.all
+        if studies:
+            study = studies[number % len(studies)]
+            for at, part in enumerate(study.series[:2]):
+                self._frame(at).viewport.show(part.instances[number % 3])
+            self._frames_arrive()
+            self._cut(self._frame(0), plane)
+            if number % 3:
+                self._cut(self._frame(1), plane)
+
+    def _cut(self, frame: Any, plane: Plane) -> None:
+        frame.planes.choose(plane)
+        end = time.monotonic() + 0.1
+        while (frame.planes.busy or frame.canvas.model.loading) and time.monotonic() < end:
+            QApplication.processEvents()
+            time.sleep(0.0003)
         self.run_events()
 
-    @rule(number=st.integers(0, len(PATIENTS) - 1))
     def change_pixels(self, number: int) -> None:
         """The files of a closed study have other pixels when it is opened again, or the old."""
         studies = self.window.workspace.studies.all
@@ -453,14 +463,12 @@ class Marks(Viewports):
         self.decoder.versions[number] ^= 1
         self.open_study(number)
 
-    @rule(ms=st.integers(1, 8))
     def wait(self, ms: int) -> None:
         end = time.monotonic() + ms / 1000
         while time.monotonic() < end:
             QApplication.processEvents()
             time.sleep(0.0003)
 
-    @rule()
     def reopen(self) -> None:
         """Begin anew with what the database holds, as the next session does."""
         self.nothing_else_has_changed()
@@ -469,6 +477,7 @@ class Marks(Viewports):
         window.marks.close()
         window.marks.deleteLater()
         annotations.forget(self.expected)
+        self.counts["marks over a reopening"] += len(self.expected)
         self.asleep |= self.expected
         self.expected, self.done, self.undone = {}, [], []
         window.marks = MarkKeeping(window.workspace, MarkStore(self.store), window.notices, window)
@@ -479,13 +488,10 @@ class Marks(Viewports):
         self.nothing_else_has_changed()
         assert not [one for one in self.asleep.values() if self.is_open(one)], "lost"
 
-    @rule(number=numbers)
     def purge(self, number: int) -> None:
         """Delete what is kept of a study, now and then."""
         marks = self.window.marks
         assert marks is not None
-        if number > 40:
-            return
         self.until_saved()
         self.nothing_else_has_changed()
         answers: list[list[Any]] = []
@@ -520,7 +526,6 @@ class Marks(Viewports):
 
     # What holds after every rule
 
-    @invariant()
     def nothing_else_has_changed(self) -> None:
         now = self.contents()
         for key in [key for key in now if key not in self.expected]:
@@ -529,7 +534,6 @@ class Marks(Viewports):
             self.expected[key] = self.asleep.pop(key)
         assert now == self.expected
 
-    @invariant()
     def each_mark_is_on_its_own_pixels(self) -> None:
         every = self.window.workspace.annotations.all()
         for one in self.window.viewports.frames:
@@ -554,6 +558,7 @@ class Marks(Viewports):
                     if off < 0.5 and not isinstance(mark.finding.geometry, Mask | Heatmap):
                         assert (drawn is not None) == mark.visible, "not shown in its plane"
                     if drawn is not None:
+                        self.counts["shown on another image in its plane"] += 1
                         assert drawn.image == job.frame.ref
                         ours = patient_points(mark.finding, mark.finding.plane)
                         assert_near(ours, patient_points(drawn, job.frame), steps)
@@ -565,6 +570,7 @@ class Marks(Viewports):
     def teardown(self) -> None:
         try:
             self.nothing_is_lost()
+            self.counts["sequences"] += 1
         finally:  # the next sequence begins with nothing, whatever has failed
             window, workspace = self.window, self.window.workspace
             del workspace.commands.push
@@ -585,8 +591,11 @@ class Marks(Viewports):
 
     def nothing_is_lost(self) -> None:
         """All comes back once all is open, and nothing else is in the database."""
-        while self.decoder.waiting:
-            self.decoder.answer()
+        if len(self.asked) % 2:
+            self.window.workspace.close_all()
+        while self.asked:
+            self.tool_ends(len(self.asked), "mask")
+        self._frames_arrive()
         for number in range(len(PATIENTS)):
             self.open_study(number)
         self.reopen()
@@ -633,7 +642,8 @@ def axes(image: Any) -> tuple[Floats, Floats, Floats]:
     if isinstance(image, Frame):
         cosines = np.array(image.orientation.cosines)
         down, across = image.spacing.row_mm, image.spacing.column_mm
-        assert down is not None and across is not None
+        assert down is not None
+        assert across is not None
         origin = np.array(image.orientation.position, float)
         return origin, cosines[:3] * across, cosines[3:] * down
     rows, columns = image.spacing
@@ -688,21 +698,79 @@ def machine(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[typ
         window.workspace.arrange(LAYOUTS["2x2"])
         window.setUpdatesEnabled(False)  # nobody looks at it, and painting takes most of the time
         Marks.window, Marks.decoder, Marks.store = window, decoder, store
+        Marks.counts = Counter()
         MarkStore(store).save({}, ())
         yield Marks
+        sys.stderr.write(f"{dict(Marks.counts)}\n")
         window.quit()
         window.deleteLater()
 
 
+Random = random.Random
+STEPS: list[tuple[int, str, Callable[[Random], dict[str, Any]]]] = [
+    (3, "open_study", lambda r: {"number": r.randrange(3)}),
+    (3, "close_study", lambda r: {"number": any_of(r)}),
+    (1, "change_pixels", lambda r: {"number": r.randrange(3)}),
+    (1, "arrange", lambda r: {"name": r.choice(["1x1", "1x2", "2x2", "1+2"])}),
+    (1, "close_viewport", lambda r: {"number": any_of(r)}),
+    (1, "second_window", lambda r: {"on": r.random() < 0.5}),
+    (5, "drop", lambda r: {"number": any_of(r), "onto": any_of(r)}),
+    (2, "activate", lambda r: {"number": any_of(r)}),
+    (1, "swap", lambda r: {"one": any_of(r), "other": any_of(r)}),
+    (1, "link", lambda r: {"name": "scroll", "on": r.random() < 0.5}),
+    (6, "scroll", lambda r: {"number": any_of(r), "steps": r.randint(-3, 3)}),
+    (6, "late_frame", lambda r: {"number": any_of(r)}),
+    (2, "run_events", lambda _r: {}),
+    (2, "wait", lambda r: {"ms": r.randint(1, 8)}),
+    (3, "section", lambda r: {"number": any_of(r), "plane": r.choice(list(Plane))}),
+    (3, "two_series_in_one_plane", lambda r: {"number": any_of(r), "plane": r.choice(CUT)}),
+    (10, "draw", lambda r: {"number": any_of(r), "tool": r.choice(TOOLS)}),
+    (4, "drag_point", lambda r: {"number": any_of(r), "by": r.randint(-3, 3)}),
+    (4, "move", lambda r: {"number": any_of(r), "dx": r.randint(-90, 90), "dy": r.choice([0, 9])}),
+    (3, "paint", lambda r: {"number": any_of(r)}),
+    (2, "rename", lambda r: {"number": any_of(r), "text": r.choice(NAMES)}),
+    (4, "style", lambda r: {"number": any_of(r), "how": r.choice(STYLES)}),
+    (1, "code", lambda r: {"number": any_of(r)}),
+    (3, "delete", lambda r: {"number": any_of(r)}),
+    (2, "delete_while_a_scan_goes_on", lambda r: {"number": any_of(r), "opened": r.randrange(3)}),
+    (2, "look_at", lambda r: {"number": any_of(r)}),
+    (5, "tool_starts", lambda r: {"number": any_of(r)}),
+    (5, "tool_ends", lambda r: {"number": any_of(r), "what": r.choice(RESULTS)}),
+    (3, "late_finding", lambda r: {"number": any_of(r)}),
+    (5, "decide", lambda r: {"number": any_of(r), "state": r.choice(DECISIONS)}),
+    (2, "restore_original", lambda r: {"number": any_of(r)}),
+    (4, "copy", lambda r: {"number": any_of(r), "how": r.choice(["copy", "cut", "duplicate"])}),
+    (4, "paste", lambda r: {"number": any_of(r)}),
+    (6, "undo", lambda _r: {}),
+    (4, "redo", lambda _r: {}),
+    (2, "reopen", lambda _r: {}),
+    (1, "purge", lambda r: {"number": any_of(r)}),
+]
+"""How likely each step is, what it is called, and with what."""
+
+
+def any_of(choose: Random) -> int:
+    """A number of which a step takes the remainder."""
+    return choose.randrange(201)
+
+
 def test_no_mark_is_ever_on_another_image_and_none_is_lost(machine: type[Marks]):
-    chosen = settings(
-        max_examples=SEQUENCES,
-        stateful_step_count=40,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],  # a sequence that fails by its timing cannot be made shorter
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
-    if SEED:
-        machine = seed(SEED)(machine)
-    run_state_machine_as_test(machine, settings=chosen)
+    weights = [one[0] for one in STEPS]
+    for number in range(SEED, SEED + SEQUENCES):
+        choose = Random(number)
+        done = [f"sequence {number}"]
+        marks = machine()
+        try:
+            try:
+                for _ in range(choose.randint(10, 40)):
+                    ((_weight, name, chosen),) = choose.choices(STEPS, weights)
+                    given = chosen(choose)
+                    done.append(f"{name}({given})")
+                    getattr(marks, name)(**given)
+                    marks.nothing_else_has_changed()
+                    marks.each_mark_is_on_its_own_pixels()
+            finally:
+                marks.teardown()
+        except BaseException:
+            sys.stderr.write("\n".join(done) + "\n")
+            raise
