@@ -69,6 +69,17 @@ REMARKS = {
         "Some rules for tools cannot be read: every tool asks.",
         "The rules for {0} are unusable: no tool may {1}.",
     ),
+    "app/workspace/editing.py": (
+        "a heatmap belongs to its image",
+        "the images have other pixels, and a mask is made of pixels",
+        "the images are shifted, and a mask is made of pixels",
+        "the images do not lie in parallel planes",
+        "its place in the patient is outside this image",
+        "the images differ in size and are not parallel in one frame of reference",
+        *("it has another size", "it has another scale", "it lies in another plane, or is turned"),
+        "its place in the patient is not known, unlike that of the marks, or the reverse",
+        "it belongs to another frame of reference",
+    ),
     "app/wiring/window_builder.py": (
         "Some settings were not as expected",
         "They hold until Sightline is closed. Make room on the disk, or ask this computer's "

@@ -129,10 +129,16 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
             subject=str(request.findings),
             remedy="Give with --image the images on which the findings were made.",
         )
-    kept = chosen(here, proposed=request.proposed)
+    same = _on_these_pixels(program, result, here)
+    kept = chosen(same, proposed=request.proposed)
+    for one in here:
+        if one not in same:
+            place = f"{one.image.sop_instance_uid}, frame {one.image.frame + 1}"
+            print(f"sightline: made on other pixels: {one.label} ({place})", file=sys.stderr)
     for count, why in (
         (len(given) - len(here), "on other images"),
-        (len(here) - len(kept), "not accepted; --proposed takes what is only proposed, too"),
+        (len(here) - len(same), "made on other pixels than these images have"),
+        (len(same) - len(kept), "not accepted; --proposed takes what is only proposed, too"),
     ):
         if count:
             print(f"sightline: {count} findings are left out: {why}", file=sys.stderr)
@@ -150,6 +156,35 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
         remedy = f"Choose one from 0 to {first.frames - 1}."
         raise UsageError(f"there is no frame {frame}", subject=str(request.image), remedy=remedy)
     return Subject(program, request, result, kept, first, frame)
+
+
+def _on_these_pixels(
+    program: Program, result: ScanResult, findings: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Return the findings that were made on the very pixels of the images.
+
+    Raises:
+        FileProblem: None of them was, or an image cannot be read.
+    """
+    images = {one.sop_instance_uid: one for one in instances_of(result.studies) if one.has_frames}
+    places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in findings)
+    refs = {
+        (uid, index): program.decoder.frame(images[uid], index).result().ref
+        for uid, index in places
+        if index < images[uid].frames
+    }
+    same = tuple(
+        one
+        for one in findings
+        if refs.get((one.image.sop_instance_uid, one.image.frame)) == one.image
+    )
+    if findings and not same:
+        raise FileProblem(
+            "the findings were made on other pixels than these images have",
+            subject=findings[0].image.sop_instance_uid,
+            remedy="Give with --image the files on which the findings were made.",
+        )
+    return same
 
 
 def _dicom(subject: Subject) -> bytes:

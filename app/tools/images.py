@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,11 +73,14 @@ def _place(place: tuple[int, int]) -> dict[str, int]:
     return {"image_number": place[0], "images_in_series": place[1]} if place[1] > 1 else {}
 
 
-def rejected_calls(images: Iterable[OpenImage]) -> tuple[str, ...]:
-    """Return the ids of the tool calls of whose findings the user has rejected every one."""
+def rejected_calls(images: Iterable[OpenImage], runs: Container[str]) -> tuple[str, ...]:
+    """Return the ids of the tool calls of whose findings the user has rejected every one.
+
+    Only calls of a conversation's `runs`, by their ids: another may have a call with the same id.
+    """
     states: dict[str, set[State]] = {}
     for image in images:
-        for one in image.findings:
+        for one in (found for found in image.findings if found.provenance.run_id in runs):
             states.setdefault(one.provenance.call_id, set()).add(one.state)
     return tuple(call for call, found in states.items() if call and found == {State.REJECTED})
 

@@ -24,7 +24,7 @@ from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.layouts import column, row
 from app.views.theme import SPACE
-from app.views.translation import tr, tr_report, translatable
+from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, label, push_button
 from app.workspace.annotations import Annotations
 
@@ -65,6 +65,7 @@ class DicomExportDialog(QDialog):
         self._window, self._image = window, image
         self._background = Background(1, self)
         self._busy = False
+        self._left_out = ""  # which findings are not written, and why
         self.setWindowTitle(tr("Export as DICOM"))
         self.setMinimumWidth(760)
         self.kinds = {kind: QCheckBox(tr(text)) for kind, text in _KIND_TEXTS.items()}
@@ -129,10 +130,27 @@ class DicomExportDialog(QDialog):
             self.folder.setText(name)
 
     def _start(self) -> None:
+        unread, other = self._unmeasured(), self._on_other_pixels()
+        if unread:
+            text = tr_n(
+                "%n mark is being measured again. Nothing is written; try again in a moment.",
+                "%n marks are being measured again. Nothing is written; try again in a moment.",
+                unread,
+            )
+            self._tell([text])
+            return
+        self._left_out = tr_n(
+            "%n finding is left out: it was made on other pixels than those of the open image.",
+            "%n findings are left out: they were made on other pixels than those of the open "
+            "images.",
+            other,
+        )
+        self._left_out = self._left_out if other else ""
         folder = Path(self.folder.text().strip()).expanduser()
         targets = self._targets(folder)
         if not targets:
-            self._tell([tr("There is nothing to write: no such mark or finding in this study.")])
+            nothing = tr("There is nothing to write: no such mark or finding in this study.")
+            self._tell([nothing, self._left_out] if self._left_out else [nothing])
             return
         there = [path.name for path, _ in targets if path.exists()]
         if there:
@@ -159,7 +177,23 @@ class DicomExportDialog(QDialog):
             targets.append((folder / f"sightline-{job.kind}-{number}.dcm", job))
         return targets
 
+    def _unmeasured(self) -> int:
+        """Return how many of the chosen findings wait for their image to be read."""
+        scales = self._window.workspace.scales
+        return sum(
+            scales.is_waiting(one) or (one.plane is None and scales.is_unread(one.image))
+            for one in self._chosen()
+        )
+
+    def _on_other_pixels(self) -> int:
+        return len(self._chosen()) - len(self._findings())
+
     def _findings(self) -> tuple[Finding, ...]:
+        """Return those of the chosen findings that were made on the pixels of the open images."""
+        is_of = self._window.workspace.scales.is_of
+        return tuple(one for one in self._chosen() if one.plane is not None or is_of(one.image))
+
+    def _chosen(self) -> tuple[Finding, ...]:
         """Return the chosen findings on the images of the shown study."""
         studies = self._window.workspace.studies
         study = studies.study_of(self._image)
@@ -275,7 +309,7 @@ class DicomExportDialog(QDialog):
             else tr("{file}: written").format(file=name)
             for name, error in done
         ]
-        self._tell(lines)
+        self._tell([*lines, self._left_out] if self._left_out else lines)
 
     def _tell(self, lines: Sequence[str]) -> None:
         self.report.setText("\n".join(lines))

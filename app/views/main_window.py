@@ -63,6 +63,7 @@ from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.mark_keeping import MarkKeeping
+from app.views.mark_reading import MarkReading
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
@@ -182,6 +183,7 @@ class MainWindow(QMainWindow):
         self.marks: MarkKeeping | None = None
         if marks_file is not None:
             self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
+        MarkReading(workspace.scales, decoder, self.background, self)
         self.pictures = PictureCommands(self, decoder)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")

@@ -47,6 +47,7 @@ class MarkKeeping(QObject):
         self._study_uids: dict[str, str] = {}  # of images, also of those that were closed since
         self._known: dict[str, str] = {}  # the study of each image with marks in the database
         self._asked: set[str] = set()
+        self._purging: set[str] = set()  # SOP Instance UIDs whose marks are being deleted
         self._writing = False
         self._sent: set[str] = set()  # ids of marks that may be written by now, or not
         self.failing = False
@@ -102,17 +103,25 @@ class MarkKeeping(QObject):
     # Saving
 
     def _changed(self) -> None:
+        # At once: a study may be closed before its marks are written.
         for one in self._workspace.annotations.all():
-            uid = one.finding.image.sop_instance_uid
-            if uid not in self._study_uids:  # now, as the study may be closed before it is written
-                self._study_of(uid)
+            if not self._study_uids.get(one.finding.image.sop_instance_uid):
+                self._study_of(one.finding.image.sop_instance_uid)
         if not self._pause.isActive() and not self._writing:
             self._pause.start(SAVE_MS)
 
     def _changes(self) -> tuple[list[Annotation], list[str]]:
         """Return the marks to write and the ids to remove."""
         items = {one.finding.id: one for one in self._workspace.annotations.all()}
-        changed = [one for key, one in items.items() if not _alike(self._saved.get(key), one)]
+        # What a mark measured is kept until it has been measured again.
+        waiting = self._workspace.scales.is_waiting
+        changed = [
+            one
+            for key, one in items.items()
+            if not _alike(self._saved.get(key), one)
+            and one.finding.image.sop_instance_uid not in self._purging
+            and not (key in self._saved and waiting(one.finding))
+        ]
         return changed, [key for key in self._saved.keys() | self._sent if key not in items]
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
@@ -216,8 +225,20 @@ class MarkKeeping(QObject):
         annotations = self._workspace.annotations
         # What is saved and not there was deleted here, which is not written yet.
         there = self._saved.keys() | {one.finding.id for one in annotations.all()}
-        fresh = [one for one in marks if one.finding.id not in there]
-        self._saved.update({one.finding.id: one for one in fresh})
+        fresh = [
+            one
+            for one in marks
+            if one.finding.id not in there
+            and one.finding.image.sop_instance_uid not in self._purging
+        ]
+        # Those whose study was unknown when they were saved are written again, with it.
+        self._saved.update(
+            {
+                one.finding.id: one
+                for one in fresh
+                if self._known.get(one.finding.image.sop_instance_uid)
+            }
+        )
         annotations.bring_back(fresh)
         if unreadable:
             self._notices.show_notice(
@@ -235,18 +256,29 @@ class MarkKeeping(QObject):
     def purge(self, studies: Sequence[KeptStudy], done: Callable[[], object]) -> None:
         """Delete all marks of studies, here and in the database, for good; then call `done`."""
         images = {image for one in studies for image in one.images}
-        annotations = self._workspace.annotations
-        gone = [one for one in annotations.all() if one.finding.image.sop_instance_uid in images]
+        # What is written or loaded from now on until it is done must not bring them back.
+        self._purging |= images
 
         def purged(_none: None) -> None:
-            for one in gone:
-                self._saved.pop(one.finding.id, None)
-            annotations.forget([one.finding.id for one in gone])
+            annotations = self._workspace.annotations
+            gone = [
+                one.finding.id
+                for one in annotations.all()
+                if one.finding.image.sop_instance_uid in images
+            ]
+            for key in gone:
+                self._saved.pop(key, None)
+            annotations.forget(gone)
+            self._purging -= images
             done()
 
-        self._work.submit(
-            partial(self._store.purge, [one.study for one in studies]), purged, self._fail_to_read
-        )
+        def failed(error: SightlineError) -> None:
+            self._purging -= images
+            self._asked -= images
+            self._fail_to_read(error)
+
+        work = partial(self._store.purge, [one.study for one in studies], images)
+        self._work.submit(work, purged, failed)
 
 
 def _alike(saved: Annotation | None, now: Annotation) -> bool:

@@ -100,7 +100,8 @@ class MainActions:
         workspace.annotations.changed.connect(self.refresh)
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
-        workspace.display_changed.connect(self.refresh)
+        self._display = replace(workspace.viewport.display, window=None)
+        workspace.display_changed.connect(self._follow_display)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -305,7 +306,7 @@ class MainActions:
             tr("Measure two diameters"), drawing.BIDIRECTIONAL, "Shift+B", "axes"
         )
         self.cardiothoracic = add(
-            tr("Measure the cardiothoracic ratio"), drawing.CTR, "Shift+X", "heart-width"
+            tr("Measure the cardiothoracic ratio"), drawing.CTR, "Shift+X", "cardiothoracic"
         )
         self.probe = add(tr("Probe a value"), drawing.PROBE, "Q", "probe")
         self.arrow = add(tr("Draw an arrow"), drawing.ARROW, "Shift+Q", "arrow-mark")
@@ -323,13 +324,14 @@ class MainActions:
             tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M", "circle-x"
         )
         self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "Shift+E", "pen-line")
+        self.fill = add(tr("Fill a mask by threshold"), drawing.FILL, "Y", "paint-bucket")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         for tool, action in self.drawing_tools.items():
             if (hint := HINTS.get(tool)) is not None:
                 action.setStatusTip(tr(hint))
         self.measure_menu = _menu_of(self.measures, self._window)
         self.measure_menu.setTitle(tr("Measure"))
-        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand)
+        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand, self.fill)
         self.shape_menu = _menu_of(self.shapes, self._window)
         self.shape_menu.setTitle(tr("Regions"))
         self.mark_commands = MarkCommands(
@@ -486,6 +488,13 @@ class MainActions:
         bar.measure()
         return bar
 
+    def _follow_display(self) -> None:
+        # No action depends on the numbers of a window, which change at each step of a drag.
+        display = replace(self._workspace.viewport.display, window=None)
+        if display != self._display:
+            self._display = display
+            self.refresh()
+
     def refresh(self) -> None:
         """Enable and check the actions according to the state of the canvas and the workspace."""
         canvas, workspace = self._canvas, self._workspace
@@ -516,7 +525,7 @@ class MainActions:
         of_studies += (self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
-            ((self.region,), has_window),
+            ((self.region, self.fill), has_window),
             ((self.export_dicom,), has_image),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),

@@ -84,8 +84,8 @@ class ReviewMenu(QMenu):
         self.reject.setEnabled(by_tool and state is not State.REJECTED)
         self.propose.setEnabled(by_tool and state is not State.PROPOSED)
         self.restore.setEnabled(finding is not None and finding.corrected)
-        call = finding.provenance.call_id if finding is not None and by_tool else ""
-        some = bool(annotations.proposed(annotations.of_call(call)))
+        call = annotations.of_call(finding.provenance) if finding is not None and by_tool else ()
+        some = bool(annotations.proposed(call))
         self.accept_call.setEnabled(some)
         self.reject_call.setEnabled(some)
 
@@ -124,5 +124,5 @@ class ReviewMenu(QMenu):
         annotations = self._annotations
         item = annotations.get(annotations.selected)
         if item is not None:
-            ids = annotations.of_call(item.finding.provenance.call_id)
+            ids = annotations.of_call(item.finding.provenance)
             annotations.decide(annotations.proposed(ids), state)

@@ -283,7 +283,7 @@ class Program:
             models_dir=paths.models_dir(),
             device=self.settings.device,
             identifiers=identifiers(image.instance for image in images),
-            rejected_calls=rejected_calls(images),
+            rejected_calls=rejected_calls(images, thread.run_ids),
         )
 
     def tool_context(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.imaging.findings import Finding, Mask, State
+from app.imaging.findings import Finding, Mask, Provenance, State
 from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
 from app.workspace import drawing, review
@@ -215,13 +215,18 @@ class Annotations:
                 after[one.id] = replace(after[one.id], finding=one)
         self._push(label, before, after, joint)
 
-    def of_call(self, call_id: str) -> tuple[str, ...]:
-        """Return the ids of the findings of one tool call; () for the user's own drawings."""
-        items = self._items.values() if call_id else ()
+    def of_call(self, made: Provenance) -> tuple[str, ...]:
+        """Return the ids of the findings of the tool call that made a finding.
+
+        They are () for the user's own drawings. Ids of calls are unique within their run only.
+        """
+        call = (made.run_id, made.call_id)
+        items = self._items.values() if all(call) else ()
         return tuple(
             item.finding.id
             for item in items
-            if item.finding.provenance.call_id == call_id and not drawing.by_hand(item.finding)
+            if (item.finding.provenance.run_id, item.finding.provenance.call_id) == call
+            and not drawing.by_hand(item.finding)
         )
 
     def proposed(self, finding_ids: Iterable[str]) -> list[str]:
@@ -292,7 +297,7 @@ class Annotations:
     def alter(
         self, finding_ids: Iterable[str], label: str, change: Callable[[Annotation], Annotation]
     ) -> None:
-        """Change annotations as one undoable step; locked ones stay, but for their `locked`.
+        """Change annotations as one undoable step; locked ones can be unlocked, hidden and shown.
 
         `change` returns the annotation in place of the given one; it keeps the finding's id.
         """
@@ -302,7 +307,8 @@ class Annotations:
             if item is None:
                 continue
             changed = change(item)
-            if item.locked and replace(item, locked=changed.locked) != changed:
+            free = replace(item, locked=changed.locked, visible=changed.visible)
+            if item.locked and free != changed:
                 refused += 1
             else:
                 after[finding_id] = changed

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from app.imaging.findings import Finding, Measurement, Polyline
 from app.imaging.types import Frame, Spacing, SpacingSource
-from app.workspace.drawing import KNOWN_LENGTH, RULER, SERIES_LENGTH, by_hand, remeasured
+from app.workspace.drawing import KNOWN_LENGTH, RULER, SERIES_LENGTH, by_hand
 
 LEAST_MM, MOST_MM = 0.01, 10_000.0
 _LEAST_PX = 2.0
@@ -51,11 +51,11 @@ def with_known_length(finding: Finding, mm: float | None, *, series: bool = Fals
 
 
 def calibrating(
-    findings: Iterable[Finding], frame: Frame, in_series: Callable[[str], bool]
+    findings: Iterable[Finding], frame: Frame, in_series: Callable[[Finding], bool]
 ) -> Finding | None:
     """Return the line that calibrates `frame`: the last on itself, else the last of its series.
 
-    `in_series` tells whether a SOP Instance UID belongs to the series of the frame.
+    `in_series` tells whether a line is on an image of the frame's series, with like pixels.
     """
     own = wider = None
     for finding in findings:
@@ -63,7 +63,7 @@ def calibrating(
             continue
         if finding.image == frame.ref:
             own = finding
-        elif is_for_series(finding) and in_series(finding.image.sop_instance_uid):
+        elif is_for_series(finding) and in_series(finding):
             wider = finding
     return own or wider
 
@@ -81,10 +81,3 @@ def calibrated(frame: Frame, line: Finding | None) -> Frame:
     column_mm = mm / math.hypot(bx - ax, (by - ay) * tall)
     spacing = Spacing(column_mm * tall, column_mm, SpacingSource.MANUAL, tall)
     return replace(frame, spacing=spacing, regions=(), calibration="")
-
-
-def stale(findings: Iterable[Finding], frame: Frame) -> list[Finding]:
-    """Return those drawings on an image, measured anew, whose figures do not fit its scale now."""
-    mine = [one for one in findings if by_hand(one) and one.image == frame.ref]
-    fresh = [remeasured(one, frame) for one in mine]
-    return [new for old, new in zip(mine, fresh, strict=True) if new != old]

@@ -133,12 +133,17 @@ class MarkStore:
 
         self._write(write)
 
-    def purge(self, studies: Iterable[str]) -> None:
-        """Remove all marks of studies, by Study Instance UID; their bytes are overwritten."""
+    def purge(self, studies: Iterable[str], images: Iterable[str] = ()) -> None:
+        """Remove all marks of studies, by Study Instance UID; their bytes are overwritten.
+
+        Marks that were saved without their study are removed by their `images`.
+        """
         gone = [(one,) for one in studies]
+        nowhere = [(one,) for one in images]
 
         def write(database: sqlite3.Connection) -> None:
             database.executemany("DELETE FROM marks WHERE study = ?", gone)
+            database.executemany("DELETE FROM marks WHERE study = '' AND image = ?", nowhere)
 
         self._write(write)
         self._read("PRAGMA wal_checkpoint(TRUNCATE)")

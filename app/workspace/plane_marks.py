@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from app.imaging.findings import (
 )
 from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import stack_geometry
-from app.imaging.types import ImageRef, Instance, Series
+from app.imaging.types import Frame, ImageRef, Instance, Series
 from app.workspace import drawing
 
 _PARALLEL = 1e-4  # 1 - cosine: 0.8 degrees
@@ -92,6 +93,18 @@ def on_plane(finding: Finding, ref: ImageRef, plane: FramePlane, step: float) ->
     if type(shape) is not type(finding.geometry) and drawing.by_hand(finding):
         made = replace(made, tool=drawing.POLYGON)  # whose points move as those of a polygon
     return replace(finding, image=ref, geometry=shape, plane=plane, provenance=made)
+
+
+def measured_on(there: Finding, frame: Frame, most: float = math.inf) -> Finding:
+    """Return a section's mark, as `on_plane` returns it, with the figures of the image there.
+
+    The mean of the section's values would be wrong beside those of a PET or of a thicker slice.
+    Regions of more than `most` pixels have no statistics there.
+    """
+    if not drawing.by_hand(there):
+        return there
+    here = drawing.with_shape(there, frame, there.geometry)
+    return drawing.with_statistics(here, frame) if drawing.pixels_around(here) <= most else here
 
 
 def _is_upright(corners: Sequence[XY]) -> bool:

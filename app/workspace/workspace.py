@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
 from app.workspace.layout import MOST, Layout, Screen, Slot
+from app.workspace.mark_scales import MarkScales
 from app.workspace.priors import priors_of
 from app.workspace.recent import Session
 from app.workspace.signals import Signal
@@ -58,9 +59,14 @@ class Workspace:
         self, labels: Sequence[str] = (), titles: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self._titles = titles
+        self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self.studies = Studies()
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
+        self.scales = MarkScales(
+            self.annotations, self.studies, self.instance_of, self.study_uid_of
+        )
+        """Measures marks: connected first, so that nobody sees figures of another scale."""
         self.panes = Panes()
         self.window_presets = WindowPresets()
         self.closed: Signal[tuple[Study, ...]] = Signal()
@@ -76,7 +82,6 @@ class Workspace:
         self.placing = False
         """Whether viewports are being filled by an arrangement, and not by the user."""
         self._layer_store = LayerStore()
-        self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: tuple[Study, ...] = ()
         self._has_pictures = False
@@ -95,9 +100,14 @@ class Workspace:
             (viewport.layers.changed, self.layers_changed),
         ):
             source.connect(partial(self._relay, viewport, relay))
+        viewport.frame_changed.connect(partial(self._learn, viewport))
         viewport.image_changed.connect(partial(self._replace_pictures, viewport))
         viewport.image_changed.connect(self._follow_studies)
         return viewport
+
+    def _learn(self, viewport: Viewport) -> None:
+        if viewport.frame is not None:
+            self.scales.learn(viewport.frame)
 
     def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
         if viewport is self.layout.active:
@@ -125,6 +135,7 @@ class Workspace:
         for viewport in self.layout.made:
             viewport.close()
         models = (self.studies, self.commands, self.annotations, self.layout, self.panes)
+        models = (*models, self.scales)
         for model in (self, *models, self._layer_store):
             for value in vars(model).values():
                 if isinstance(value, Signal):
@@ -300,30 +311,9 @@ class Workspace:
         if (instance := self.instance_of(ref.sop_instance_uid)) is not None:
             self.viewport.show(instance, ref.frame)
 
-    def calibration_of(self, instance: Instance, frame: Frame) -> Finding | None:
-        """Return the line of known length by which a frame is calibrated by hand, or None."""
-        lines = [
-            item.finding
-            for item in self.annotations.all()
-            if calibration.known_length(item.finding) is not None
-        ]
-        if not lines:
-            return None
-        same = self.studies.series_of
-        series = same(instance)
-
-        def in_series(uid: str) -> bool:
-            other = self.studies.with_uid(uid)
-            if series is None or other is None or self.studies.series_of(other) is not series:
-                return False
-            # An image with other pixels, such as a localizer, has another scale.
-            return (other.rows, other.columns) == (frame.rows, frame.columns)
-
-        return calibration.calibrating(lines, frame, in_series)
-
     def scaled(self, instance: Instance, frame: Frame) -> Frame:
         """Return a frame with the scale that its marks are measured with, by hand or its own."""
-        return calibration.calibrated(frame, self.calibration_of(instance, frame))
+        return self.scales.scaled(instance, frame)
 
     def calibrate(
         self, line: Finding, frame: Frame, mm: float | None, series: bool = False
@@ -336,24 +326,20 @@ class Workspace:
             mm: Its true length; None ends its calibration.
             series: Whether the other images of the series with as many pixels have this scale too.
         """
-        known = calibration.with_known_length(line, mm, series=series)
         instance = self.instance_of(line.image.sop_instance_uid)
         own = self.studies.series_of(instance) if instance is not None else None
-        scaled = calibration.calibrated(frame, known if mm is not None else None)
-        changed = [drawing.remeasured(known, scaled)]
-        for item in self.annotations.all():
+        self.scales.learn(frame)
+        changed = [calibration.with_known_length(line, mm, series=series)]
+        for item in self.annotations.all():  # one line at a time calibrates an image or series
             one = item.finding
+            if one.id == line.id or calibration.known_length(one) is None:
+                continue
             image = self.studies.with_uid(one.image.sop_instance_uid)
             beside = series and image is not None and self.studies.series_of(image) is own
-            if image is not None and (image.rows, image.columns) != (frame.rows, frame.columns):
-                beside = False
-            drawn_there = drawing.by_hand(one) and (beside or one.image == line.image)
-            if one.id == line.id or not drawn_there:
-                continue
-            one = calibration.with_known_length(one, None)
-            changed.append(drawing.remeasured(one, replace(scaled, ref=one.image)))
+            if beside or one.image == line.image:
+                changed.append(calibration.with_known_length(one, None))
         label = "Calibrate by a length" if mm is not None else "End the calibration"
-        self.annotations.change(changed, label)
+        self.annotations.change(changed, label)  # and `scales` measures all marks anew
 
     def rejection_of(self, instance: Instance) -> str:
         """Return why a key object selection withdraws an image (IHE IOCM); "" if none does."""
@@ -446,6 +432,7 @@ class Workspace:
         for uid, (_, (source, _frame)) in list(self._reformats.items()):
             if self.studies.study_of(source) is None:
                 del self._reformats[uid]
+        self.scales.forget({one.uid for one in closed})
         self.closed.emit(tuple(closed))
 
     def _study_in(self, viewport: Viewport) -> Study | None:
@@ -493,10 +480,15 @@ class Workspace:
         return tuple(images)
 
     def _drawn(self) -> dict[str, tuple[Finding, ...]]:
-        """Return the visible marks of the user by SOP Instance UID, the latest last."""
+        """Return the visible marks of the user by SOP Instance UID, the latest last.
+
+        Those on other pixels than the open image's are left out, also by `_made`, and so are those
+        of an earlier session until the image has been read.
+        """
         found: dict[str, tuple[Finding, ...]] = {}
         for item in self.annotations.all():
-            if item.visible and drawing.is_mark(item.finding):
+            known = self.scales.is_of(item.finding.image)
+            if item.visible and known and drawing.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
@@ -505,7 +497,7 @@ class Workspace:
         """Return the tools' findings by SOP Instance UID, the latest last."""
         found: dict[str, list[Finding]] = {}
         for item in self.annotations.all():
-            if not drawing.by_hand(item.finding):
+            if not drawing.by_hand(item.finding) and self.scales.is_of(item.finding.image):
                 found.setdefault(item.finding.image.sop_instance_uid, []).append(item.finding)
         return {uid: tuple(findings) for uid, findings in found.items()}
 
@@ -543,6 +535,7 @@ class Workspace:
         Pictures without a source stand beside the image with the SOP Instance UID `about`, which
         was shown when they were asked for ("" for none); by default beside the shown one.
         """
+        self.scales.trust(findings)
         self.annotations.add(findings, label=self.title_of(tool))
         for artifact in artifacts:
             if artifact.role == "show":

@@ -142,6 +142,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>%n findings are left out: they were made on other pixels than those of the open images.</source>
+            <extracomment>Singular: %n finding is left out: it was made on other pixels than those of the open image.</extracomment>
+            <translation>
+                <numerusform>%n Befund wird ausgelassen: Er entstand auf anderen Pixeln als denen des geöffneten Bildes.</numerusform>
+                <numerusform>%n Befunde werden ausgelassen: Sie entstanden auf anderen Pixeln als denen der geöffneten Bilder.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/main_window.py" />
             <source>%n findings removed</source>
             <extracomment>Singular: %n finding removed</extracomment>
@@ -185,6 +194,15 @@
             <translation>
                 <numerusform>%n Zeile</numerusform>
                 <numerusform>%n Zeilen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>%n marks are being measured again. Nothing is written; try again in a moment.</source>
+            <extracomment>Singular: %n mark is being measured again. Nothing is written; try again in a moment.</extracomment>
+            <translation>
+                <numerusform>%n Markierung wird neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
+                <numerusform>%n Markierungen werden neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -513,6 +531,11 @@
             <translation>eine GGUF-Datei oder ein Ordner mit Transformers-Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>a heatmap belongs to its image</source>
+            <translation>eine Heatmap gehört zu ihrem Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>A key will be kept in {new_place}, for {host} only; Sightline never writes it to a file.</source>
             <translation>Ein Schlüssel wird in {new_place} aufbewahrt, nur für {host}; Sightline schreibt ihn nie in eine Datei.</translation>
@@ -822,6 +845,7 @@
             <translation>Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>AI findings</source>
             <translation>KI-Befunde</translation>
@@ -1533,6 +1557,11 @@
             <translation>Rechteck</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Boxes and outlines</source>
+            <translation>Rechtecke und Umrisse</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Brain</source>
             <translation>Gehirn</translation>
@@ -1643,6 +1672,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/slice_paste.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
@@ -1682,6 +1712,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Change shortcuts…</source>
             <translation>Tastenkürzel ändern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Change the words or the filter above.</source>
+            <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1831,6 +1866,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Choose a range of slices without it.</source>
+            <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Choose a smaller size, or numbered PNG files</source>
             <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
@@ -1929,6 +1969,11 @@
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Click a pixel for its value</source>
             <translation>Auf ein Pixel klicken: sein Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a pixel to fill from; drag up or down for the range</source>
+            <translation>Ein Pixel anklicken, von dem aus gefüllt wird; nach oben oder unten ziehen für den Bereich</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -2718,7 +2763,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
-            <source>Drag the heart's greatest width, then the thorax's</source>
+            <source>Drag the greatest cardiac width, then the thoracic one</source>
             <translation>Die größte Breite des Herzens ziehen, dann die des Thorax</translation>
         </message>
         <message>
@@ -2828,8 +2873,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>edit a mask; Shift erases</source>
-            <translation>Maske bearbeiten; Umschalt radiert</translation>
+            <source>edit a mask, Shift erases; fill one by threshold</source>
+            <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -3072,6 +3117,11 @@
             <translation>Exportieren…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>F2, Enter on a finding</source>
+            <translation>F2, Enter auf einem Befund</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Facies Diaphragmatica</source>
             <translation>Facies diaphragmatica</translation>
@@ -3159,6 +3209,21 @@
             <translation>Datei…</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Fill a mask by threshold</source>
+            <translation>Maske nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Fill only within the box, ellipse or outline that was drawn around the pixel</source>
+            <translation>Nur innerhalb des Rechtecks, der Ellipse oder des Umrisses füllen, die um das Pixel gezeichnet sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Filter the findings</source>
+            <translation>Befunde filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
@@ -3223,6 +3288,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>First slice</source>
+            <translation>Erste Schicht</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -3457,6 +3527,16 @@
             <translation>aus einer Region</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>From any source</source>
+            <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>From slice</source>
+            <translation>Von Schicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>From the report</source>
             <translation>Aus dem Bericht</translation>
@@ -3593,6 +3673,7 @@
             <translation>Heatmap: {label}, Score {score:.2f}</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Heatmaps</source>
             <translation>Heatmaps</translation>
@@ -3623,6 +3704,11 @@
             <translation>Alle Befunde ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Hide or show marks</source>
+            <translation>Markierungen aus- oder einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Hide this layer</source>
             <translation>Dieses Overlay ausblenden</translation>
@@ -3638,6 +3724,11 @@
             <translation>High Bit {0} widerspricht Bits Stored {1}: Die Bits {2} werden verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Highest value</source>
+            <translation>Höchster Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Histogram</source>
             <translation>Histogramm</translation>
@@ -3646,11 +3737,6 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Histogram of the region</source>
             <translation>Histogramm des Bereichs</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/mark_dialogs.py" />
-            <source>Histogram of the region…</source>
-            <translation>Histogramm des Bereichs…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3797,6 +3883,11 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Images read</source>
             <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>In any state</source>
+            <translation>In jedem Zustand</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -3983,6 +4074,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>it asks for {0}: the image is fitted to the window instead</source>
             <translation>es verlangt {0}: Das Bild wird stattdessen in das Fenster eingepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it belongs to another frame of reference</source>
+            <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -4245,6 +4341,16 @@
             <translation>es gibt für einige Bilder kein Graufenster: Der volle Bereich wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another scale</source>
+            <translation>sie hat einen anderen Maßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another size</source>
+            <translation>sie ist anders groß</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it has exactly as many voxels as the image, but lies up to {0} mm away from it, so one of the two has lost its position</source>
             <translation>es hat genau so viele Voxel wie das Bild, liegt aber bis zu {0} mm davon entfernt, also hat eines von beiden seine Position verloren</translation>
@@ -4454,6 +4560,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>it leads from https to http, which is not safe</source>
             <translation>es führt von https zu http, was nicht sicher ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it lies in another plane, or is turned</source>
+            <translation>sie liegt in einer anderen Ebene oder ist gedreht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -4821,6 +4932,16 @@
             <translation>die Pixel sind beschädigt oder abgeschnitten ({0}-Kompression)</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is not known, unlike that of the marks, or the reverse</source>
+            <translation>ihr Ort im Patienten ist nicht bekannt, anders als der der Markierungen, oder umgekehrt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is outside this image</source>
+            <translation>ihr Ort im Patienten liegt außerhalb dieses Bildes</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its points and lines are not drawn on sections, only on acquired images</source>
             <translation>Punkte und Linien werden nicht auf Schnitten gezeichnet, nur auf aufgenommenen Bildern</translation>
@@ -5180,6 +5301,11 @@
             <translation>Zuletzt geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Last slice</source>
+            <translation>Letzte Schicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Layer</source>
             <translation>Overlay</translation>
@@ -5420,6 +5546,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>List the findings whose label, group, description or code contains all words</source>
+            <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
@@ -5532,6 +5663,11 @@
             <translation>Untere Grenze des Fensters</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Lowest value</source>
+            <translation>Niedrigster Wert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Lung</source>
             <translation>Lunge</translation>
@@ -5547,6 +5683,7 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
@@ -5674,6 +5811,11 @@
             <translation>Maske</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Masks</source>
+            <translation>Masken</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Mass</source>
             <translation>Raumforderung</translation>
@@ -5757,6 +5899,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Measured by hand</source>
             <translation>Von Hand gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Measurements</source>
+            <translation>Messungen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -5923,6 +6070,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
@@ -6052,6 +6200,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>No finding matches</source>
+            <translation>Kein Befund passt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -6434,6 +6587,11 @@
             <translation>Nichts wurde kopiert: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Nothing was pasted: on slice {number}, {reason}</source>
+            <translation>Nichts wurde eingefügt, wegen Schicht {number}: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>nothing was recorded</source>
             <translation>nichts wurde aufgezeichnet</translation>
@@ -6474,6 +6632,11 @@
             <translation>unbekannter Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Of any kind</source>
+            <translation>Jeder Art</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Of interest</source>
             <translation>Von Interesse</translation>
@@ -6492,6 +6655,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>of the film scanner</source>
             <translation>des Filmscanners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>of {count}</source>
+            <translation>von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -6595,6 +6763,11 @@
             <translation>es werden nur https-Adressen abgerufen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Only on the shown image</source>
+            <translation>Nur auf dem gezeigten Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>only partly understood: its blending of images is not applied</source>
             <translation>nur teilweise verstanden: Das Überblenden von Bildern wird nicht angewendet</translation>
@@ -6628,6 +6801,11 @@
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>only uncompressed voxels can be counted from the file's end</source>
             <translation>nur unkomprimierte Voxel können vom Ende der Datei aus gezählt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Only within the region</source>
+            <translation>Nur in der Region</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -6955,9 +7133,29 @@
             <translation>teilweise angewendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste</source>
+            <translation>Einfügen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Paste marks</source>
             <translation>Markierungen einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>paste marks on several slices, hide or show them</source>
+            <translation>Markierungen auf mehreren Schichten einfügen, aus- oder einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste on several slices</source>
+            <translation>Auf mehreren Schichten einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste on several slices…</source>
+            <translation>Auf mehreren Schichten einfügen…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7160,6 +7358,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Point outside</source>
             <translation>Punkt außerhalb</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Points</source>
+            <translation>Punkte</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -7691,6 +7894,11 @@
             <translation>Wird entfernt</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>rename it in the list</source>
+            <translation>in der Liste umbenennen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Rename mark</source>
             <translation>Markierung umbenennen</translation>
@@ -8164,6 +8372,11 @@
             <translation>Befehle durchsuchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Search the findings</source>
+            <translation>Befunde durchsuchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search the open studies</source>
             <translation>Geöffnete Studien durchsuchen</translation>
@@ -8471,6 +8684,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Show all findings</source>
             <translation>Alle Befunde zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Show all findings again</source>
+            <translation>Alle Befunde wieder zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -8785,6 +9003,11 @@
             <translation>von der Datei angegeben; {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Statistics and histogram…</source>
+            <translation>Statistik und Histogramm…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
@@ -9070,6 +9293,11 @@
             <translation>Texte</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Texts and arrows</source>
+            <translation>Texte und Pfeile</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -9168,6 +9396,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The chosen model needs none.</source>
             <translation>Das gewählte Modell braucht keinen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The chosen slices have the marks already.</source>
+            <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/nifti.py" />
@@ -9526,6 +9759,26 @@
             <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images are shifted, and a mask is made of pixels</source>
+            <translation>die Bilder sind verschoben, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images differ in size and are not parallel in one frame of reference</source>
+            <translation>die Bilder sind verschieden groß und liegen nicht parallel in einem gemeinsamen Bezugssystem</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images do not lie in parallel planes</source>
+            <translation>die Bilder liegen nicht in parallelen Ebenen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images have other pixels, and a mask is made of pixels</source>
+            <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>The installed and loaded models, licences and limits; install, verify, remove.</source>
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
@@ -9634,6 +9887,11 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>the mark “{0}” was made on another version of the image, with other pixels</source>
             <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
+            <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
@@ -9913,6 +10171,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the shown image does not say how it lies in the patient</source>
             <translation>das gezeigte Bild sagt nicht, wie es im Patienten liegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The shown series has a single slice</source>
+            <translation>Die gezeigte Serie hat eine einzige Schicht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -10547,6 +10810,11 @@
             <translation>Titel der Schlüsselbilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>to</source>
+            <translation>bis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>To be accepted before it is used.</source>
             <translation>Vor der Verwendung zu akzeptieren.</translation>
@@ -10853,6 +11121,11 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>Value</source>
             <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Values</source>
+            <translation>Werte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -11855,6 +12128,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/problem_list.py" />
             <source>{shown} and {more:,} more</source>
             <translation>{shown} und {more} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>{shown} of {count} findings are shown</source>
+            <translation>{shown} von {count} Befunden werden gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

@@ -13,13 +13,15 @@ pixels, builds windows), and so does whatever else the machine does; so three th
 Every test has the limits `COMPUTED_MS` and `BLOCKED_MS`. Of 358 tests with a window, half computed
 under 3 ms between two beats, 95% under 12 ms, and the worst 47 ms (2 cores, shared with other
 work); on a machine busier still the same code was charged 205 ms once. So the first is a net for
-what has gone badly wrong, wide enough for such a machine. The promise of 50 ms on the clock is for
-tests to declare that do what a user does: `@pytest.mark.stall_limit(50)`, or the fixture
-`gui_heartbeat` where only a passage counts.
+what has gone badly wrong, wide enough for such a machine. The promise of 50 ms is for tests to
+check that do what a user does: `longest_ms < stall_ms()` of `gui_heartbeat`, where only a passage
+counts. `stall_ms` is 50 ms on the machine that the promise was measured on, and more on a slower
+one: hosts of our CI were seen to take 1 to 2.3 times as long for the same code.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +36,27 @@ COMPUTED_MS = 300.0
 
 BLOCKED_MS = 2000.0
 """So long no test may have it wait for a lock, a file or another thread; a window would be dead."""
+
+STALL_MS = 50.0
+"""The longest stall that is promised, on a machine as fast as that of `WORK_MS`."""
+
+WORK_MS = 3.5
+"""What `_work` takes on that machine: two quiet cores of an AMD EPYC, Python 3.11."""
+
+
+def stall_ms() -> float:
+    """The longest stall allowed on this machine as fast as it is now, ms; at least `STALL_MS`."""
+    took = statistics.median(_work() for _ in range(5))
+    return STALL_MS * max(1.0, took / WORK_MS)
+
+
+def _work() -> float:
+    """Compute what a window's Python code does (calls, texts, dictionaries); returns the ms."""
+    before = time.thread_time()
+    names: dict[str, list[int]] = {}
+    for number in range(12_000):
+        names.setdefault(f"name {number % 97}", []).append(len(str(number)))
+    return 1000 * (time.thread_time() - before)
 
 
 @dataclass(frozen=True, slots=True)

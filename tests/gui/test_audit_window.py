@@ -40,7 +40,7 @@ from app.views.audit.audit_window import (
     show_audit,
 )
 from tests.gui.hands import click
-from tests.gui.heartbeat import Heartbeat
+from tests.gui.heartbeat import Heartbeat, stall_ms
 
 pytestmark = pytest.mark.gui
 
@@ -310,7 +310,7 @@ def test_a_hundred_thousand_lines_are_read_filtered_searched_and_checked_without
     click(window.verify_button)
     wait_until(lambda: window.verdict.text().startswith("All 100,000 lines"), timeout=60)
     gui_heartbeat.stop()
-    assert gui_heartbeat.worst.cpu_ms < 50
+    assert gui_heartbeat.worst.cpu_ms < stall_ms()
     window.close()
 
 

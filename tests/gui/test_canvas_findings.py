@@ -11,6 +11,7 @@ from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline, S
 from app.views.canvas.text_overlay import corner_blocks
 from app.workspace.studies import key_of
 from tests.gui.canvas_scene import LEFT, Scene
+from tests.gui.heartbeat import stall_ms
 from tests.gui.viewer_support import (
     Heartbeat,
     finding,
@@ -20,7 +21,6 @@ from tests.gui.viewer_support import (
     study,
 )
 
-STALL_MS = 50
 ATTEMPTS = 3
 
 pytestmark = pytest.mark.gui
@@ -134,7 +134,7 @@ def test_an_approximate_measurement_says_so(scene: Scene):
         ]
     )
     scene.settle()
-    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px"
+    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px · proposed"
 
 
 def test_a_click_selects_the_line_over_the_mask_and_beside_it_nothing(scene: Scene):
@@ -190,7 +190,7 @@ def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heart
     opened = study(big)
     stalls: list[float] = []
     # Other programs on the machine can only lengthen a stall: one quiet run of three is proof.
-    while not stalls or (min(stalls) >= STALL_MS and len(stalls) < ATTEMPTS):
+    while not stalls or (min(stalls) >= stall_ms() and len(stalls) < ATTEMPTS):
         scene.workspace.close_study(key_of(opened))
         scene.settle()
         gui_heartbeat.restart()
@@ -204,4 +204,4 @@ def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heart
         scene.wheel(120)
         gui_heartbeat.stop()
         stalls.append(gui_heartbeat.longest_ms)
-    assert min(stalls) < STALL_MS
+    assert min(stalls) < stall_ms()

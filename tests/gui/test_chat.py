@@ -33,6 +33,7 @@ from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
 from app.views.text_view import TextView
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
+from tests.gui.heartbeat import stall_ms
 
 pytestmark = pytest.mark.gui
 
@@ -460,7 +461,7 @@ def test_a_burst_of_2000_deltas_does_not_stall_the_window(
     wait_until(lambda: chat.run.ended)
     shown = chat.run.answers[0].view.plain().replace("•\t", "").split()
     assert shown == "".join(words).replace("\n- ", " ").split()
-    assert gui_heartbeat.longest_ms < 50
+    assert gui_heartbeat.longest_ms < stall_ms()
 
 
 def test_a_reader_above_is_left_alone(chat: Chat, wait_until: Wait):
@@ -540,4 +541,4 @@ def test_a_long_conversation_stays_quick(chat: Chat, wait_until: Wait, gui_heart
             gui_heartbeat.look()
             stalls.append(gui_heartbeat.longest_ms)
     # Each takes as long; other programs on the machine can only lengthen a stall.
-    assert min(stalls) < 50
+    assert min(stalls) < stall_ms()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
 
-from app.imaging.types import Series, Study
+from app.imaging.types import Frame, Instance, Series, Study
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
 from app.views.saved_marks import SavedMarksDialog
+from app.workspace import drawing
+from app.workspace.annotations import Annotation
 from app.workspace.mark_store import MarkStore
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, activate, found, frame, instance
@@ -26,19 +29,25 @@ LEFT = Qt.MouseButton.LeftButton
 Wait = Callable[[Callable[[], object]], None]
 
 
-def study(folder: str = "a") -> Study:
-    """A study of one image, opened from a folder."""
-    image = replace(
-        instance("1.2.3", PatientName="Doe^Jane", PatientID="4711"), path=Path(folder) / "x.dcm"
+def study(folder: str = "a", *others: str) -> Study:
+    """A study of one image, and of others, opened from a folder."""
+    images = tuple(
+        replace(
+            instance(uid, PatientName="Doe^Jane", PatientID="4711"),
+            path=Path(folder) / f"{uid}.dcm",
+        )
+        for uid in ("1.2.3", *others)
     )
-    return Study("1.2", "Chest", "Doe^Jane", "4711", "", (Series("1.2.1", "s", "CT", 1, (image,)),))
+    return Study("1.2", "Chest", "Doe^Jane", "4711", "", (Series("1.2.1", "s", "CT", 1, images),))
 
 
 @pytest.fixture
 def opened(tmp_path: Path, wait_until: Wait) -> Iterator[Callable[..., MainWindow]]:
     windows: list[MainWindow] = []
 
-    def make(folder: str = "a", decoder: FakeDecoder | None = None) -> MainWindow:
+    def make(
+        folder: str = "a", decoder: FakeDecoder | None = None, others: tuple[str, ...] = ()
+    ) -> MainWindow:
         window = MainWindow(
             Workspace(),
             decoder or FakeDecoder(),
@@ -50,7 +59,7 @@ def opened(tmp_path: Path, wait_until: Wait) -> Iterator[Callable[..., MainWindo
         window.resize(1100, 750)
         window.show()
         activate(window, wait_until)
-        window.workspace.add(found(study(folder)))
+        window.workspace.add(found(study(folder, *others)))
         wait_until(lambda: window.canvas.picture is not None and not window.busy)
         assert window.marks is not None
         wait_until(lambda: not window.marks.loading)
@@ -157,6 +166,83 @@ def test_marks_of_other_pixels_are_listed_and_not_drawn(
     assert again.canvas.annotation_items() == []
     (row,) = rows(again)
     assert "other image version" in row.title
+
+
+class IdleDecoder(FakeDecoder):
+    """Reads what is asked for while nothing else is to be done when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle: list[tuple[str, int, Future[Frame]]] = []
+
+    def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
+        if priority == 0:
+            return super().frame(instance, index)
+        future: Future[Frame] = Future()
+        self.idle.append((instance.sop_instance_uid, index, future))
+        return future
+
+    def read(self) -> None:
+        while self.idle:
+            uid, index, future = self.idle.pop()
+            future.set_result(frame(uid, index))
+
+
+def test_a_kept_mark_is_measured_again_before_it_is_told(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    """Its image is not the shown one, and the line that calibrated the series is gone."""
+    mark = drawing.draw(drawing.RULER, frame("1.2.4"), [(10, 10), (40, 10)])
+    mark = replace(mark, value=99.0, units="mm (calibrated by hand)")
+    store = MarkStore(tmp_path / "data" / "marks.sqlite")
+    store.save({"1.2": [Annotation(mark, 0)]}, ())
+    decoder = IdleDecoder()
+    window = opened("a", decoder, others=("1.2.4",))
+    annotations = window.workspace.annotations
+    wait_until(lambda: len(annotations) == 1)
+    assert annotations.all()[0].finding.value is None
+    (row,) = rows(window)
+    assert "being measured again" in row.finding.description
+    decoder.read()
+    wait_until(lambda: annotations.all()[0].finding.value is not None)
+    now = annotations.all()[0].finding
+    assert (now.value, now.units) == (30.0, "px")
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    assert store.load(["1.2.4"])[0][0].finding.units == "px"
+
+
+def test_marks_that_are_loaded_during_a_purge_stay_away(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    window = opened()
+    draw_length(window)
+    assert window.marks is not None
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    (kept,) = MarkStore(tmp_path / "data" / "marks.sqlite").studies()
+    # Loaded before it is purged, and drawn while it is: nothing of it may come back.
+    loaded = MarkStore(tmp_path / "data" / "marks.sqlite").load(kept.images)
+    mine = window.workspace.annotations.all()[0].finding
+    other = replace(loaded[0][0], finding=replace(mine, id="late"))
+    done: list[int] = []
+    window.marks.purge([kept], lambda: done.append(1))
+    window.marks._take(([other], 0))
+    window.workspace.annotations.put(replace(mine, id="drawn"), "Measure length")
+    window.marks._save()
+    wait_until(lambda: done)
+    assert window.workspace.annotations.all() == ()
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    assert MarkStore(tmp_path / "data" / "marks.sqlite").studies() == []
+
+
+def test_a_mark_keeps_its_study_though_that_is_closed_at_once(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    window = opened()
+    draw_length(window)
+    window.workspace.close_all()
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    (kept,) = MarkStore(tmp_path / "data" / "marks.sqlite").studies()
+    assert kept.study == "1.2"
 
 
 def test_a_folder_that_cannot_be_written_to_is_told_and_saving_goes_on_later(

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import SimpleITK
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Ellipse, Finding, Point, Polygon, Polyline, Segments, State
+from app.imaging.findings import Ellipse, Finding, Mask, Point, Polygon, Polyline, Segments, State
 from app.imaging.types import Plane, Spacing, SpacingSource
+from app.views import wording
+from app.views.canvas.canvas import Canvas
 from app.views.canvas.drawing_tool import ENDING, HINTS, TextEdit
 from app.views.main_window import MainWindow
 from app.views.mark_dialogs import CalibrationDialog, RegionHistogram
 from app.workspace import drawing
+from app.workspace.layout import grid
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.hands import retype
 from tests.gui.test_canvas_planes import PlaneScene, stack  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, finding, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -345,6 +350,85 @@ def test_a_known_length_for_the_series_scales_its_other_images(scene: Scene):
     assert drawn(scene)[2].value == pytest.approx(10, rel=0.05)
 
 
+@pytest.mark.parametrize("way", ["removed", "undone", "ended"])
+def test_other_images_have_their_own_scale_back_without_being_shown(scene: Scene, way: str):
+    first, second = instance("1.1"), instance("1.2")
+    own = Spacing(0.5, 0.5, SpacingSource.PATIENT), Spacing(0.25, 0.25, SpacingSource.DETECTOR)
+    for one, spacing in zip((first, second), own, strict=True):
+        uid = one.sop_instance_uid
+        scene.decoder.frames[(uid, 0)] = frame(uid, spacing=spacing)
+    workspace = scene.workspace
+    workspace.add(found(study(first, second)))
+    scene.settle()
+    scene.canvas.scroller.to(1)
+    scene.settle()
+    scene.canvas.drawing_tool.set_tool(drawing.RULER)
+    drag(scene, (20, 20), (70, 20))
+    scene.canvas.scroller.to(0)
+    scene.settle()
+    drag(scene, (20, 20), (60, 20))
+    before, line = drawn(scene)
+    assert before.units == "mm (detector plane)"
+    workspace.calibrate(line, scene.canvas.frame, 20.0, series=True)  # pyright: ignore[reportArgumentType]
+    assert drawn(scene)[0].units == "mm (calibrated by hand)"
+    if way == "removed":
+        workspace.annotations.select(line.id)
+        scene.key(Qt.Key.Key_Delete)
+    elif way == "undone":
+        workspace.commands.undo()
+    else:
+        workspace.calibrate(drawn(scene)[1], scene.canvas.frame, None)  # pyright: ignore[reportArgumentType]
+    assert drawn(scene)[0] == before
+
+
+def test_a_line_that_is_dragged_is_measured_by_hand_meanwhile(scene: Scene):
+    take(scene, drawing.RULER)
+    drag(scene, (20, 20), (60, 20))
+    (line,) = drawn(scene)
+    scene.workspace.calibrate(line, scene.canvas.frame, 80.0)  # pyright: ignore[reportArgumentType]
+    scene.canvas.drawing_tool.set_tool("")
+    view, start = scene.canvas.viewport(), scene.at(40, 20)
+    QTest.mousePress(view, LEFT, pos=start)
+    for y in (30, 40):
+        move(view, scene.at(40, y), LEFT)
+    (shown,) = scene.canvas.findings_layer.findings
+    assert (shown.value, shown.units) == (pytest.approx(80), "mm (calibrated by hand)")
+    QTest.mouseRelease(view, LEFT, pos=scene.at(40, 40))
+    assert drawn(scene)[0].value == pytest.approx(80)
+
+
+def test_a_section_s_mark_is_at_once_in_another_pane_of_its_plane(stack: PlaneScene):  # noqa: F811
+    """The other pane shows the acquired slice at 14 mm, where the section lies, and never moves."""
+    workspace = stack.workspace
+    workspace.layout.arrange(grid(1, 2))
+    beside = workspace.layout.viewports[1]
+    stack.loader.load_frames_of(beside)
+    canvas = Canvas(workspace, stack.background, beside)
+    canvas.resize(500, 400)
+    canvas.show()
+    try:
+        beside.show(stack.images[1])
+        stack.wait_until(lambda: canvas.picture is not None and not canvas.busy)
+        stack.choose(Plane.AXIAL)
+        stack.canvas.scroller.to(1)
+        stack.settle()
+        assert canvas.annotation_items() == []
+        stack.canvas.drawing_tool.set_tool(drawing.ELLIPSE)
+        drag(stack, (20, 20), (60, 50))
+        (made,) = drawn(stack)
+        assert made.plane is not None
+        (there,) = canvas.findings_layer.findings
+        frame_there = canvas.frame
+        assert frame_there is not None
+        assert there.image == frame_there.ref
+        workspace.annotations.remove([made.id])
+        assert canvas.annotation_items() == []
+    finally:
+        canvas.close_models()
+        canvas.close()
+        canvas.deleteLater()
+
+
 def on(window: MainWindow, x: float, y: float):
     return window.canvas.to_widget(x, y).toPoint()
 
@@ -422,4 +506,30 @@ def test_the_histogram_of_a_region_counts_its_pixels(marked: MainWindow, wait_un
     assert dialog.figures.text().startswith(f"{values['Pixels']:.0f} pixels")
     (curve,) = dialog.plot.listDataItems()
     assert curve.getData()[1].sum() == values["Pixels"]
+    dialog.close()
+
+
+def test_the_histogram_of_a_tool_s_mask_leaves_it_as_it_is(
+    marked: MainWindow, wait_until: WaitUntil
+):
+    window = marked
+    assert window.canvas.frame is not None
+    chosen = np.zeros((80, 100), np.bool_)
+    chosen[20:40, 20:51] = True
+    made = finding(window.canvas.frame.ref, Mask(chosen))
+    window.workspace.annotations.add([made])
+    window.workspace.annotations.select(made.id)
+    wait_until(lambda: not window.busy)
+    window.actions_.region_histogram.trigger()
+    dialog = window.findChildren(RegionHistogram)[-1]
+    wait_until(lambda: dialog.ready)
+    inside = SimpleITK.LabelStatisticsImageFilter()
+    inside.Execute(
+        SimpleITK.GetImageFromArray(window.canvas.frame.stored.astype(float)),
+        SimpleITK.GetImageFromArray(chosen.astype(np.uint8)),
+    )
+    mean, deviation = wording.number(inside.GetMean(1)), wording.number(inside.GetSigma(1))
+    assert f"Mean {mean}, SD {deviation}" in dialog.figures.text()
+    assert dialog.figures.text().startswith("620 pixels")
+    assert window.workspace.annotations.all()[0].finding is made
     dialog.close()

@@ -176,10 +176,10 @@ def test_lines_and_names_on_the_image_say_the_state(room: Room):
     def seen() -> tuple[Qt.PenStyle, float, str]:
         item = next(one for one in room.layer.items if one.finding.id == room.box.id)
         chip = next(one for one in room.layer.chips() if one.id == room.box.id)
-        return item.pen(item.style).style(), item.pen(item.style).widthF(), chip.text
+        return item.pen(item.style).style(), item.pen(item.style).widthF(), chip.text + chip.ending
 
     dashed, solid = Qt.PenStyle.CustomDashLine, Qt.PenStyle.SolidLine
-    assert seen() == (dashed, 1.8, "Nodule")
+    assert seen() == (dashed, 1.8, "Nodule · proposed")
     room.annotations.decide([room.box.id], State.ACCEPTED)
     assert seen() == (solid, 1.8, "Nodule · accepted")
     room.annotations.decide([room.box.id], State.REJECTED)

@@ -51,6 +51,7 @@ from tests.gui.viewer_support import (
     found,
     frame,
     instance,
+    is_rested,
 )
 
 pytestmark = pytest.mark.gui
@@ -770,6 +771,8 @@ def test_a_change_in_one_viewport_repaints_no_other(desk: Desk):
             plain(job)
 
         renderer.request = counted
+    desk.wait_until(lambda: all(is_rested(one.canvas) for one in desk.frames))
+    renders[:] = [0] * 4
     desk.window.canvas.set_window(Window(40, 400))
     desk.settle()
     assert renders[0] > 0
@@ -978,6 +981,7 @@ class Paints(QObject):
 def test_a_drag_zoom_or_inversion_in_one_viewport_paints_nothing_of_another(desk: Desk):
     desk.arrange("2x2")
     desk.press(1)
+    desk.wait_until(lambda: all(is_rested(one.canvas) for one in desk.frames))
     paints = Paints(desk.frames)
     view = desk.frames[1].canvas.viewport()
     before = desk.frames[1].canvas.shown_window

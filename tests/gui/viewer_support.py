@@ -15,6 +15,7 @@ from app.imaging.attributes import AttributeRow
 from app.imaging.decode import Decoder
 from app.imaging.findings import XY, Finding, Geometry, Polyline, Provenance
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.pixels.stored_levels import can_average
 from app.imaging.presentation import PresentationState
 from app.imaging.report import Report
 from app.imaging.types import (
@@ -32,6 +33,7 @@ from app.imaging.types import (
     Volume,
     Window,
 )
+from app.views.canvas.canvas import Canvas
 from tests.gui.heartbeat import BEAT_MS as BEAT_MS
 from tests.gui.heartbeat import Heartbeat as Heartbeat
 
@@ -226,3 +228,13 @@ def activate(window: QWidget, wait_until: WaitUntil) -> None:
     """Make a window the active one: shortcuts work in no other, and no manager does it here."""
     window.activateWindow()
     wait_until(window.isActiveWindow)
+
+
+def is_rested(canvas: Canvas) -> bool:
+    """Return whether a canvas has no more pixels to render for the view that it shows."""
+    picture, view = canvas.picture, canvas.view_of()
+    if canvas.busy or picture is None or not picture.complete:
+        return False
+    if view is None or view.place is None or not can_average(picture.job.frame, picture.window):
+        return True
+    return picture.on_screen is not None and picture.on_screen.place == view.place

@@ -142,3 +142,31 @@ def test_what_is_only_proposed_is_left_out(
     report = pydicom.dcmread(tmp_path / "b.dcm")
     assert report.VerificationFlag == "UNVERIFIED"
     assert "unverified" in report.SeriesDescription
+
+
+@pytest.mark.parametrize("form", ["csv", "sr"])
+def test_findings_on_other_pixels_are_listed_and_left_out(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    capsys: pytest.CaptureFixture[str],
+    form: str,
+) -> None:
+    image, file, made = findings
+    other, *rest = made
+    changed = replace(other, image=replace(other.image, pixel_sha256="0" * 64), label="Other one")
+    file.write_text(json.dumps([finding_json(one, tmp_path / "o") for one in (changed, *rest)]))
+    out = tmp_path / f"made.{form}"
+    command = ["export", "--findings", str(file), "--image", str(image), "--as", form]
+    assert main([*command, "--out", str(out)]) == 0
+    told = capsys.readouterr().err
+    assert "made on other pixels: Other one" in told
+    assert "1 findings are left out" in told
+    if form == "csv":
+        rows = list(csv.DictReader(out.read_text("utf-8-sig").splitlines()))
+        assert {row["id"] for row in rows} == {one.id for one in rest}
+    else:
+        assert "Other one" not in str(pydicom.dcmread(out))
+    file.write_text(json.dumps([finding_json(changed, tmp_path / "p")]))
+    assert main([*command, "--out", str(tmp_path / "none")]) == 1
+    assert "other pixels" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

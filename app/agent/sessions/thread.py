@@ -188,6 +188,12 @@ class Thread:
         return self.content.runs
 
     @property
+    def run_ids(self) -> frozenset[str]:
+        """The ids of its runs; an id of a call is unique among those of one conversation only."""
+        with self._guard:
+            return frozenset(self._content.run_facts)
+
+    @property
     def content(self) -> Content:
         """The content of the file, read anew; for a thread in memory, only its messages.
 

@@ -13,6 +13,7 @@ would need too large a table. Those frames are windowed at full size, and the gr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,27 @@ def can_average(frame: Frame, window: Window | None) -> bool:
     return grey and narrow and not by_lut and frame.stored.size > 0
 
 
+@dataclass(frozen=True, slots=True)
+class ScreenGrid:
+    """The pixels of a screen that show a part of an image, mirrored or turned by 90 degrees or not.
+
+    The centre of the screen's pixel (i, j), i to the right and j down from the first one, is at
+    image (x + i * dx, y + j * dy), or (x + j * dx, y + i * dy) if `turned`; image pixel centres are
+    at integers.
+
+    Attributes:
+        columns: Screen pixels across; `rows`: down.
+    """
+
+    x: float
+    y: float
+    dx: float
+    dy: float
+    columns: int
+    rows: int
+    turned: bool = False
+
+
 class StoredLevels:
     """A frame for which `can_average` holds, and its smaller copies; level 0 is the frame itself.
 
@@ -82,6 +104,7 @@ class StoredLevels:
         self.shapes = level_shapes(frame.rows, frame.columns)
         self._levels: dict[int, Array] = {0: stored}
         self._masks: list[NDArray[np.bool_]] = []
+        self._on_grid: tuple[int, ScreenGrid, NDArray[np.uint16]] | None = None
 
     def level(self, number: int) -> Array:
         """Return the values of a level."""
@@ -102,6 +125,63 @@ class StoredLevels:
             cover = screen_words(np.array(shutter.level * 255.0 + 0.5, np.uint8))
             np.copyto(pixels, cover, where=self._hidden(level)[rows, columns])
         return pixels
+
+    def render_grid(self, level: int, grid: ScreenGrid, table: Screen) -> Screen:
+        """Return the pixels of a screen as 0xFFRRGGBB, by the table of the copies (`table(1)`).
+
+        The level's values are interpolated linearly, which is done once for all windows, and then
+        windowed, as VTK and Cornerstone do. At the image's edge the outermost values go on.
+        """
+        known = self._on_grid
+        if known is None or known[:2] != (level, grid):
+            known = self._on_grid = level, grid, self._interpolated(level, grid)
+        pixels = look_up_table(table, known[2])
+        shutter = self.frame.shutter
+        if shutter is not None:
+            (x, _), (y, _) = self._places(level, grid)
+            nearest = np.ix_(np.rint(y).astype(np.intp), np.rint(x).astype(np.intp))
+            hidden = self._hidden(level)[nearest]
+            cover = screen_words(np.array(shutter.level * 255.0 + 0.5, np.uint8))
+            np.copyto(pixels, cover, where=hidden.T if grid.turned else hidden)
+        return pixels
+
+    def _places(
+        self, level: int, grid: ScreenGrid
+    ) -> tuple[tuple[NDArray[np.float64], int], tuple[NDArray[np.float64], int]]:
+        """Return a grid's places along x and y in pixels of a level, each with its last pixel."""
+        rows, columns = self.shapes[level]
+        across, down = grid.columns, grid.rows
+        if grid.turned:
+            across, down = down, across
+        size = 2**level
+        x = (grid.x + grid.dx * np.arange(across) + 0.5) / size - 0.5
+        y = (grid.y + grid.dy * np.arange(down) + 0.5) / size - 0.5
+        return (np.clip(x, 0, columns - 1), columns - 1), (np.clip(y, 0, rows - 1), rows - 1)
+
+    def _interpolated(self, level: int, grid: ScreenGrid) -> NDArray[np.uint16]:
+        """Return a level's values at a grid, as codes [rows, columns] of the copies."""
+        values = self.level(level)
+        (x, last_x), (y, last_y) = self._places(level, grid)
+        left, top = x.astype(np.intp), y.astype(np.intp)
+        right, bottom = np.minimum(left + 1, last_x), np.minimum(top + 1, last_y)
+        across, down = (x - left).astype(np.float32), (y - top).astype(np.float32)[:, None]
+        first = int(left.min(initial=last_x))
+        used = slice(first, int(right.max(initial=0)) + 1)
+        left, right = left - first, right - first
+        result = np.empty((y.size, x.size), np.uint16)
+        height = max(_STRIP // max(x.size, used.stop - first, 1), 1)
+        for row in range(0, y.size, height):
+            part = slice(row, row + height)
+            lines = values[top[part], used].astype(np.float32)
+            lines += (values[bottom[part], used] - lines) * down[part]
+            if not level:
+                lines -= self._low
+                lines *= self.scale
+            mixed = lines[:, left]
+            mixed += (lines[:, right] - mixed) * across
+            mixed += 0.5  # rounds to nearest instead of down
+            result[part] = mixed
+        return np.ascontiguousarray(result.T) if grid.turned else result
 
     def table(
         self, level: int, window: Window, invert: bool, colours: Screen | None = None

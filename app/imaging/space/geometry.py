@@ -133,10 +133,14 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
 
 
 def angle_between(frame: Frame, first: tuple[XY, XY], second: tuple[XY, XY]) -> Length | None:
-    """Return the smaller angle between two lines, 0 to 90 degrees, by the rules of `angle`.
+    """Return Cobb's angle between two end plates, 0 to 180 degrees, by the rules of `angle`.
 
-    This is Cobb's angle between two end plates. Returns None if a line has no length, or the axes
-    of the region are not in mm.
+    Two lines alone have two angles, whose sum is 180 degrees; a severe curve may have the larger
+    one. Which it is follows from where the plates lie, and not from how they were drawn: both are
+    taken from the same side of the line through their middles to the other, as the spine runs
+    from one to the other. Lines whose middles coincide have the smaller angle.
+
+    Returns None if a line has no length, or the axes of the region are not in mm.
     """
     found = pixel_shape(frame, (*first, *second))
     if found is None:
@@ -147,7 +151,13 @@ def angle_between(frame: Frame, first: tuple[XY, XY], second: tuple[XY, XY]) -> 
     )
     if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
         return None
-    value = math.degrees(math.atan2(abs(ax * by - ay * bx), abs(ax * bx + ay * by)))
+    # From one middle to the other, twice as long.
+    x = sum(point[0] for point in second) - sum(point[0] for point in first)
+    y = (sum(point[1] for point in second) - sum(point[1] for point in first)) * tall
+    across, along = ax * by - ay * bx, ax * bx + ay * by
+    sides = (x * ay - y * ax) * (x * by - y * bx)
+    along = math.copysign(along, along * sides) if sides else abs(along)
+    value = math.degrees(math.atan2(abs(across), along))
     return Length(value, "°", source, f"{value:.1f}°")
 
 

@@ -25,6 +25,8 @@ from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
 CACHED_SHAPES = 64
+AT_ONCE = 500_000
+"""Pixels around a region up to which its statistics are computed on the GUI thread."""
 PAUSE_MS = 20
 
 
@@ -42,9 +44,10 @@ class AnnotationLayer(QObject):
         self._view = view
         self._annotations = annotations
         self._background = background
-        self._ref: ImageRef | None = None
+        self._frame: Frame | None = None
         self._plane: FramePlane | None = None  # of the shown image
         self._step = 0.0  # mm from its slice to the next
+        self._shown_with: tuple[object, ...] = (None, 0.0)
         self._projected: dict[str, tuple[Finding, Finding]] = {}
         self._counting: Geometry | None = None
         self._items: dict[str, AnnotationItem] = {}
@@ -53,6 +56,7 @@ class AnnotationLayer(QObject):
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
         self._draft: Finding | None = None
+        self._draft_shape: finding_shapes.Shape | None = None
         self.heat_strength = self._seen = heatmap_legend.USUAL
         # One mask at a time, after a pause: a tool's result also makes a chat card and list rows,
         # and threads beside them would take turns at Python's lock and stall the window.
@@ -99,25 +103,38 @@ class AnnotationLayer(QObject):
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
-    def set_draft(self, finding: Finding | None) -> None:
-        """Draw an unfinished finding and hide the stored one with its id; None ends this."""
+    def set_draft(self, finding: Finding | None, shape: finding_shapes.Shape | None = None) -> None:
+        """Draw an unfinished finding and hide the stored one with its id; None ends this.
+
+        `shape` draws a mask that was made on a thread.
+        """
         if finding is not self._draft:
-            self._draft = finding
+            self._draft, self._draft_shape = finding, shape
             self.sync()
 
     def set_image(
-        self, ref: ImageRef | None, plane: FramePlane | None = None, step: float = 0.0
+        self, frame: Frame | None, plane: FramePlane | None = None, step: float = 0.0
     ) -> None:
-        """Show the findings on the frame `ref`, and those in its plane; None shows no findings.
+        """Show the findings on a frame, and those in its plane; None shows no findings.
 
-        `step` is the distance in mm from one slice to the next.
+        Args:
+            frame: The frame, with the scale of its marks.
+            plane: Its plane, in which marks of sections are shown; None where there are none.
+            step: Distance in mm from one slice to the next.
         """
-        if ref != self._ref:
-            self._ref = ref
-            self._plane, self._step = plane, step
+        now = plane, step, *((frame.ref, frame.spacing) if frame is not None else ())
+        if now != self._shown_with:
+            other = frame is None or frame.ref != self._ref
+            self._shown_with = now
+            self._frame, self._plane, self._step = frame, plane, step
             self._projected.clear()
-            self._hovered = ""
+            if other:
+                self._hovered = ""
             self.sync()
+
+    @property
+    def _ref(self) -> ImageRef | None:
+        return self._frame.ref if self._frame is not None else None
 
     def sync(self) -> None:
         """Make the graphics items match the workspace's findings."""
@@ -143,8 +160,9 @@ class AnnotationLayer(QObject):
                 changed = item.finding.geometry is not finding.geometry
                 item.finding = finding
                 if finding is self._draft and isinstance(finding.geometry, Mask):
-                    item.set_shape(finding_shapes.bitmap(finding.geometry))
-                elif changed or finding_shapes.is_light(finding):
+                    self._shape_draft(item, finding.geometry)
+                elif changed or item.drafted or finding_shapes.is_light(finding):
+                    item.drafted = False
                     self._shape(item)
         self._restyle()
 
@@ -197,9 +215,10 @@ class AnnotationLayer(QObject):
 
     def _shown(self) -> list[Annotation]:
         """Return the annotations on the shown image, and those of sections in its plane."""
-        ref, plane = self._ref, self._plane
-        if ref is None:
+        frame, plane = self._frame, self._plane
+        if frame is None:
             return []
+        ref = frame.ref
         shown: list[Annotation] = []
         for one in self._annotations.all():
             if one.finding.image == ref:
@@ -211,6 +230,7 @@ class AnnotationLayer(QObject):
                     there = plane_marks.on_plane(one.finding, ref, plane, self._step)
                     if there is None:
                         continue
+                    there = plane_marks.measured_on(there, frame, AT_ONCE)
                     found = self._projected[one.finding.id] = (one.finding, there)
                 shown.append(replace(one, finding=found[1]))
         return shown
@@ -220,7 +240,15 @@ class AnnotationLayer(QObject):
         item = item_kind(finding)(finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
-        self._shape(item)
+        if finding is self._draft and isinstance(finding.geometry, Mask):
+            self._shape_draft(item, finding.geometry)
+        else:
+            self._shape(item)
+
+    def _shape_draft(self, item: AnnotationItem, mask: Mask) -> None:
+        """Draw an unfinished mask without its outline, which takes longer."""
+        item.drafted = True
+        item.set_shape(self._draft_shape or finding_shapes.bitmap(mask))
 
     def _shape(self, item: AnnotationItem) -> None:
         """Give an item the shape of its finding; until a mask's is built, it keeps the last one."""

@@ -35,10 +35,10 @@ from app.imaging.types import Frame, Instance, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
-from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.annotation_layer import AT_ONCE, AnnotationLayer
 from app.views.canvas.color_bar import ColorBar, color_scale
 from app.views.canvas.corner_text import Corners, Detail, Place, Shown, Sides
-from app.views.canvas.drawing_tool import AT_ONCE, DrawingTool
+from app.views.canvas.drawing_tool import DrawingTool
 from app.views.canvas.finding_items import AnnotationItem
 from app.views.canvas.image_layer import area_of
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
@@ -64,7 +64,7 @@ from app.views.canvas.scrolling import Scroller, Scrubber
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
-from app.workspace import calibration, drawing, editing, plane_marks, review
+from app.workspace import drawing, editing, plane_marks, review
 from app.workspace.annotations import Annotations
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
@@ -153,12 +153,14 @@ class Canvas(ImageView):
             self,
             self.findings_layer,
             workspace.annotations,
+            background,
             lambda: self.scaled_frame,
             lambda: self._section_plane(),
+            lambda: self.frame,
         )
-        self._measured: dict[str, Finding] = {}  # marks that fit the scale of the image
+        self._measured: dict[str, Finding] = {}  # marks whose statistics were asked for
         self._measured_with: object = None
-        workspace.annotations.changed.connect(self._measure_again)
+        workspace.annotations.changed.connect(self._follow_marks)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -189,7 +191,7 @@ class Canvas(ImageView):
             self,
             self.findings_layer,
             workspace.annotations,
-            lambda: self.frame,
+            self.drawing_tool.frame_of,
             self.drawing_tool.take,
         )
         self._grabbed: tuple[str, int] | None = None  # the point that arrow keys move
@@ -250,16 +252,17 @@ class Canvas(ImageView):
             if self._step is None or self._step[0] != key:
                 self._step = key, plane_marks.slice_step(whole, plane)
             step = self._step[1]
-        self.findings_layer.set_image(job.frame.ref, plane, step)
+        self.findings_layer.set_image(self.scaled_frame, plane, step)
 
-    def _measure_again(self) -> None:
-        """Bring marks on the image up to date whose figures do not fit its scale any more.
+    def _follow_marks(self) -> None:
+        """Show marks of sections in the image's plane, and its scale; count in large regions.
 
-        It changes with a line of known length: drawn, moved, removed, undone, or read from a file.
+        The scale changes with a line of known length; the workspace measures all marks with it.
         """
-        frame = self.scaled_frame
-        if frame is None:
+        frame, picture = self.scaled_frame, self.picture
+        if frame is None or picture is None:
             return
+        self._show_findings(picture.job)
         scale = frame.ref, frame.spacing, frame.regions
         if scale != self._measured_with:
             self._measured_with = scale
@@ -270,11 +273,18 @@ class Canvas(ImageView):
         new = [one for one in on_image if known.get(one.id) is not one]
         self._measured = {one.id: one for one in on_image}
         for one in new:
-            counted = any(value.name == "Mean" for value in one.measurements)
-            if drawing.pixels_around(one) > AT_ONCE and not counted and not frame.is_color:
-                self.findings_layer.count(one, frame)
-        if stale := calibration.stale(new, frame):
-            self._workspace.annotations.refresh(stale)
+            self._count(one, frame)
+
+    def _count(self, one: Finding, frame: Frame) -> None:
+        """Have the statistics of a mark computed on a thread: a large region's, a mask's.
+
+        A tool's finding stays as the tool made it until a person changes it.
+        """
+        wanted = isinstance(one.geometry, Mask) or drawing.pixels_around(one) > AT_ONCE
+        mine = drawing.by_hand(one) or one.corrected
+        counted = any(value.name == "Mean" for value in one.measurements)
+        if wanted and mine and not counted and not frame.is_color:
+            self.findings_layer.count(one, frame)
 
     @property
     def shown_window(self) -> Window | None:
@@ -391,6 +401,8 @@ class Canvas(ImageView):
         if not shown.covers(view):
             display = self.model.display
             self._render(replace(shown.job, display=display, before=shown))
+        elif shown.on_screen is None or shown.on_screen.place != view.place:
+            self._renderer.view_moved(view)
 
     def _lay_out(self, frame: Frame) -> None:
         """Flip and rotate image and side letters together."""
@@ -416,7 +428,8 @@ class Canvas(ImageView):
         if changed := other or last is None or last.presentation is not job.presentation:
             self._lay_out(job.frame)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
-        self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
+        refit = other and self._refit
+        self.show_patches(picture.patches, size, aspect, refit=refit, on_screen=picture.on_screen)
         if other:
             self.scroller.picture_shown()
             self.overlay.set_synthetic(synthetic_band.model_title(self._source))
@@ -424,8 +437,7 @@ class Canvas(ImageView):
             self._taking = True
             self.drawing_tool.cancel()
             self._drop_mark()
-            self._show_findings(job)
-            self._measure_again()
+            self._follow_marks()
             self._taking = False
             self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
@@ -816,12 +828,13 @@ class Canvas(ImageView):
         keys = ev.modifiers() & ~(
             Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier
         )
-        annotations, frame = self._workspace.annotations, self.frame
+        annotations = self._workspace.annotations
         marks = [one for one in self.findings_layer.findings if one.id == annotations.selected]
-        if way is None or keys != Qt.KeyboardModifier.NoModifier or not marks or frame is None:
+        if way is None or keys != Qt.KeyboardModifier.NoModifier or not marks:
             return False
         mark = marks[0]
-        if editing.bounds_of(mark) is None:
+        frame = self.drawing_tool.frame_of(mark)
+        if frame is None or editing.bounds_of(mark) is None:
             return False
         if annotations.is_locked(mark.id):
             return True

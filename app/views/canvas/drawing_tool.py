@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.imaging.findings import XY, Finding, Mask
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame
-from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.background import Background
+from app.views.canvas.annotation_layer import AT_ONCE, AnnotationLayer
+from app.views.canvas.filling import ThresholdFill
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
 from app.views.theme import DARK, color
@@ -26,9 +28,6 @@ GRAB = 9.0  # px on screen within which a point can be grabbed
 _BRUSH_STEP = 1.25
 _FREEHAND_STEP = 2.0  # px on screen from one point of a freehand region to the next
 _MOST_FREEHAND = 4000
-AT_ONCE = 500_000
-"""Pixels around a region up to which its statistics are computed on the GUI thread."""
-
 _TEXT_WIDTH = 220
 
 HINTS = {
@@ -37,7 +36,7 @@ HINTS = {
     drawing.ANGLE: translatable("Click an end, the vertex and the other end"),
     drawing.COBB: translatable("Drag a line along each of two end plates"),
     drawing.BIDIRECTIONAL: translatable("Drag the long axis, then move the ends of the short one"),
-    drawing.CTR: translatable("Drag the heart's greatest width, then the thorax's"),
+    drawing.CTR: translatable("Drag the greatest cardiac width, then the thoracic one"),
     drawing.ELLIPSE: translatable("Drag from corner to corner of the ellipse"),
     drawing.BOX: translatable("Drag from corner to corner of the box"),
     drawing.POLYGON: translatable(
@@ -50,6 +49,7 @@ HINTS = {
     drawing.POINT: translatable("Click a point on the structure"),
     drawing.OUTSIDE: translatable("Click a point that does not belong to the structure"),
     drawing.BRUSH: translatable("Drag to paint, with Shift to erase; [ and ] change the size"),
+    drawing.FILL: translatable("Click a pixel to fill from; drag up or down for the range"),
     drawing.WINDOW_REGION: translatable("Drag a rectangle whose values become the window"),
 }
 """What to do with each tool, for the status line."""
@@ -103,8 +103,8 @@ class TextEdit(QLineEdit):
 class DrawingTool(QObject):
     """Lets the user draw on the canvas with the tool in hand, or move points.
 
-    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or a key of `POINTERS`, which
-    draw nothing.
+    `tool` is a key of `drawing.POINTS`, `BRUSH`, `FILL`, `WINDOW_REGION`, or a key of `POINTERS`,
+    which draw nothing.
 
     A length, a box and their kin take one drag, a point one click. An angle takes three clicks, or
     a drag and a click; its second point is the vertex. Two lines take two drags or four clicks. A
@@ -126,14 +126,17 @@ class DrawingTool(QObject):
         view: ImageView,
         layer: AnnotationLayer,
         annotations: Annotations,
+        background: Background,
         frame: Callable[[], Frame | None],
         plane: Callable[[], FramePlane | None] = lambda: None,
+        own: Callable[[], Frame | None] | None = None,
     ) -> None:
         super().__init__(view)
         self._view = view
         self._layer = layer
         self._annotations = annotations
         self._frame = frame
+        self._own = own or frame  # with the file's own scale
         self._plane = plane
         self.tool = ""
         self._points: list[XY] = []
@@ -147,11 +150,20 @@ class DrawingTool(QObject):
         self._text = TextEdit(view.viewport())
         self._text.ended.connect(self._take_text)
         self._texted: tuple[Finding, bool] | None = None  # whose text is typed; new
+        self.filling = ThresholdFill(view, layer, annotations, background, frame, plane)
+
+    def frame_of(self, finding: Finding) -> Frame | None:
+        """Return the image with the scale that a finding is measured with.
+
+        A tool's finding keeps the file's own, with which the tool measured the others beside it.
+        """
+        return self._frame() if drawing.by_hand(finding) else self._own()
 
     def set_tool(self, tool: str) -> None:
         """Take a tool in hand; "" is the one that changes the window."""
         if tool != self.tool:
             self.cancel()
+            self.filling.put_away()
             self.tool = tool
             self.tool_changed.emit(tool)
 
@@ -168,7 +180,8 @@ class DrawingTool(QObject):
     def active(self) -> bool:
         """Whether something is being drawn or moved."""
         begun = (self._held, self._stroke, self._corner)
-        return bool(self._points) or any(one is not None for one in begun)
+        drawn = bool(self._points) or any(one is not None for one in begun)
+        return drawn or self.filling.active
 
     def resize_brush(self, steps: float) -> None:
         """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
@@ -178,6 +191,7 @@ class DrawingTool(QObject):
     def cancel(self) -> bool:
         """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active or self._texted is not None
+        self.filling.cancel()
         self._texted = None
         self._text.hide()
         self._points.clear()
@@ -214,6 +228,9 @@ class DrawingTool(QObject):
                 self._last = position
                 self._paint(frame, position)
             return True  # also without a mask: the drag must not change the window
+        if self.tool == drawing.FILL:
+            self.filling.press(frame, position)
+            return True
         if not self._points:
             self._held = self._point_at(position)
             if self._held is not None:
@@ -301,7 +318,9 @@ class DrawingTool(QObject):
         if frame is None or not self.active:
             return False
         self._moved = self._moved or _apart(position, self._last)
-        if self._corner is not None:
+        if self.filling.active:
+            self.filling.move(position)
+        elif self._corner is not None:
             corners = self._corner.toPoint(), position.toPoint()
             self._band.setGeometry(QRect(*corners).normalized())
             self._band.show()
@@ -309,6 +328,7 @@ class DrawingTool(QObject):
             self._paint(frame, position)
         elif self._held is not None:
             finding, place = self._held
+            frame = self.frame_of(finding) or frame
             if self._moved:
                 at = self._image_point(position)
                 self._layer.set_draft(drawing.move_point(finding, frame, place, at))
@@ -329,6 +349,9 @@ class DrawingTool(QObject):
         frame = self._frame()
         if frame is None or not self.active:
             return False
+        if self.filling.active:
+            self.filling.release()
+            return True
         if self._corner is not None:
             corner = self._corner
             if not _apart(position, corner):
@@ -341,6 +364,7 @@ class DrawingTool(QObject):
         if self._stroke is not None:
             painted = self._stroke[0]
             assert isinstance(painted.geometry, Mask)
+            frame = self.frame_of(painted) or frame
             self._finish(frame, drawing.repainted(painted, frame, painted.geometry), tr("Change"))
             return True
         if self._held is not None:
@@ -386,6 +410,7 @@ class DrawingTool(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
+        frame = self.frame_of(finding) or frame
         self._finish(frame, drawing.move_point(finding, frame, place, at), tr("Change"))
         return True
 
@@ -410,7 +435,7 @@ class DrawingTool(QObject):
 
     def take(self, finding: Finding, joint: str = "") -> None:
         """Keep a finding that was moved; steps with the same `joint` are undone at once."""
-        frame = self._frame()
+        frame = self.frame_of(finding)
         if frame is None:
             return
         if drawing.by_hand(finding):

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QImage, QPainter, QTransform
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.imaging.pixels.stored_levels import has_smaller_level, level_shapes
+from app.imaging.pixels.stored_levels import ScreenGrid, has_smaller_level, level_shapes
 
 PIXEL_ZOOM = 6.0
 """Zoom above which pixels are drawn without interpolation, which would suggest detail."""
@@ -30,6 +30,9 @@ _STRIP = 2**17  # pixels of a copy that are averaged at a time
 
 _ROUNDING = 1e-6
 """Tolerance when comparing a zoom that is computed in two ways."""
+
+_NOWHERE_ELSE = 0.01
+"""Px by which a corner of the image may lie elsewhere for a `ScreenPatch` to be drawn."""
 
 Buffer = NDArray[np.uint8] | NDArray[np.uint32]
 
@@ -60,11 +63,51 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class ScreenPlace:
+    """Where a part of an image lies on the screen, pixel by pixel.
+
+    Attributes:
+        grid: The screen's pixels, physical ones.
+        left: Column of the first of them in the widget; `top`, its row.
+        transform: From image to widget coordinates (logical px): m11, m12, m21, m22, dx, dy.
+        density: Physical pixels in a logical one.
+    """
+
+    grid: ScreenGrid
+    left: int
+    top: int
+    transform: tuple[float, float, float, float, float, float]
+    density: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScreenPatch:
+    """The visible part of the image, one pixel for each of the screen's.
+
+    Qt takes longer to stretch a patch than the look-up of all its values takes.
+
+    Attributes:
+        pixels: uint32 [rows, columns] 0xFFRRGGBB, contiguous.
+    """
+
+    place: ScreenPlace
+    pixels: NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """The visible part of an image: `area` in image pixels, and the `Patch.level` to draw."""
+    """The visible part of an image.
+
+    Attributes:
+        level: The `Patch.level` to draw.
+        area: The part, in image pixels.
+        place: Where it lies on the screen; None where `ScreenPatch` would bring nothing: pixels are
+            shown one to one or sharp, or not along the screen's axes.
+    """
 
     level: int
     area: Area
+    place: ScreenPlace | None = None
 
 
 def level_of(zoom: float, levels: int) -> int:
@@ -156,6 +199,7 @@ class ImageLayer(QGraphicsItem):
     Attributes:
         smooth: Whether pixels are interpolated when they are enlarged, up to `PIXEL_ZOOM`.
         patches: The shown patches, the most reduced first.
+        on_screen: What is drawn instead as long as the view is the one that it was made for.
     """
 
     def __init__(self) -> None:
@@ -163,6 +207,7 @@ class ImageLayer(QGraphicsItem):
         # Otherwise a paint event does not say which part of the image it needs.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self.patches: tuple[Patch, ...] = ()
+        self.on_screen: ScreenPatch | None = None
         self.smooth = True
         self._images: dict[Patch, QImage] = {}
         self._shapes: list[tuple[int, int]] = []
@@ -173,7 +218,12 @@ class ImageLayer(QGraphicsItem):
         """(columns, rows) of the image; (0, 0) if there is no image."""
         return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
-    def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
+    def set_patches(
+        self,
+        patches: Sequence[Patch],
+        size: tuple[int, int],
+        on_screen: ScreenPatch | None = None,
+    ) -> None:
         """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
 
         There is at most one patch per level. The most reduced one must cover the image, since it is
@@ -187,6 +237,7 @@ class ImageLayer(QGraphicsItem):
         self._shapes = level_shapes(rows, columns) if patches else []
         self.patches = tuple(sorted(patches, key=lambda patch: -patch.level))
         self._images = {patch: to_qimage(patch.pixels) for patch in self.patches}
+        self.on_screen = on_screen
         self.update()
 
     def boundingRect(self) -> QRectF:
@@ -200,14 +251,15 @@ class ImageLayer(QGraphicsItem):
     ) -> None:
         if not self.patches:
             return
+        if self.on_screen is not None and self._paint_on_screen(painter, self.on_screen):
+            return
         transform = painter.deviceTransform()
         scales = (
             math.hypot(transform.m11(), transform.m12()),
             math.hypot(transform.m21(), transform.m22()),
         )
         level = level_of(max(scales), len(self._shapes))
-        smooth_up_to = PIXEL_ZOOM if self.smooth else SHARP_ZOOM
-        smooth = min(scales) < smooth_up_to
+        smooth = self.is_smooth(min(scales))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         for patch in self._drawn(level, area_of(option.exposedRect)):  # type: ignore[attr-defined]
             # Copies lack an odd last row or column: draw them over exactly the area they average.
@@ -217,6 +269,28 @@ class ImageLayer(QGraphicsItem):
                 left * size - 0.5, top * size - 0.5, (right - left) * size, (bottom - top) * size
             )
             painter.drawImage(place, self._images[patch])
+
+    def is_smooth(self, zoom: float) -> bool:
+        """Return whether pixels are interpolated at a zoom (physical pixels per image pixel)."""
+        return zoom < (PIXEL_ZOOM if self.smooth else SHARP_ZOOM)
+
+    def _paint_on_screen(self, painter: QPainter, patch: ScreenPatch) -> bool:
+        """Paint the screen's own pixels, if the painter draws where they were made for."""
+        place, now = patch.place, painter.worldTransform()
+        if painter.device().devicePixelRatioF() != place.density:
+            return False
+        columns, rows = self.size
+        was = QTransform(*place.transform)
+        for corner in (QPointF(), QPointF(columns, 0), QPointF(0, rows)):
+            apart = was.map(corner) - now.map(corner)
+            if abs(apart.x()) + abs(apart.y()) > _NOWHERE_ELSE:
+                return False
+        image = to_qimage(patch.pixels)
+        image.setDevicePixelRatio(place.density)
+        painter.setWorldTransform(QTransform())
+        painter.drawImage(QPointF(place.left, place.top) / place.density, image)
+        painter.setWorldTransform(now)
+        return True
 
     def _drawn(self, level: int, area: Area) -> list[Patch]:
         """Return the patches to draw, the lowest first.

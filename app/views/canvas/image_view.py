@@ -14,12 +14,20 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QResizeEvent, QTransform, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
-from app.imaging.pixels.stored_levels import level_shapes
+from app.imaging.pixels.stored_levels import ScreenGrid, level_shapes
 from app.views.canvas import orientation
-from app.views.canvas.image_layer import ImageLayer, Patch, View, area_of, level_of
+from app.views.canvas.image_layer import (
+    ImageLayer,
+    Patch,
+    ScreenPatch,
+    ScreenPlace,
+    View,
+    area_of,
+    level_of,
+)
 from app.views.theme import DARK
 from app.workspace.viewport import Display
 
@@ -30,6 +38,9 @@ DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 
 
 Area = tuple[float, float, float, float]
+
+_ONE_TO_ONE = 1e-6
+"""By how much a zoom may differ from one at which Qt copies pixels, which is quickest."""
 
 _MARGIN = 2
 """Number of level pixels drawn beyond the view's edges, because smooth drawing blends them in."""
@@ -103,7 +114,13 @@ class ImageView(pg.GraphicsView):
         self._content.setTransform(orientation.transform(self.image_size, self.turn))
 
     def show_patches(
-        self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
+        self,
+        patches: Sequence[Patch],
+        size: tuple[int, int],
+        aspect: float,
+        *,
+        refit: bool,
+        on_screen: ScreenPatch | None = None,
     ) -> None:
         """Show an image of `size` (columns, rows) from patches, as `ImageLayer.set_patches` does.
 
@@ -111,7 +128,7 @@ class ImageView(pg.GraphicsView):
         the view even if the user has zoomed.
         """
         before = self.layer.size
-        self.layer.set_patches(patches, size)
+        self.layer.set_patches(patches, size, on_screen)
         if before != self.layer.size:
             self._place_content()
         other_shape = before != self.layer.size
@@ -176,7 +193,8 @@ class ImageView(pg.GraphicsView):
         if not columns or not rows:
             return None
         self.box.updateMatrix()  # pyqtgraph does it when it maps a point
-        inverse, _ = self.layer.deviceTransform(self.viewportTransform()).inverted()
+        transform = self.layer.deviceTransform(self.viewportTransform())
+        inverse, _ = transform.inverted()
         scales = (
             math.hypot(inverse.m11(), inverse.m12()),
             math.hypot(inverse.m21(), inverse.m22()),
@@ -185,7 +203,43 @@ class ImageView(pg.GraphicsView):
         level = level_of(zoom, len(level_shapes(rows, columns)))
         part = inverse.mapRect(QRectF(self.viewport().rect()))
         left, top, right, bottom = area_of(part, _MARGIN * 2**level)
-        return View(level, (max(left, 0), max(top, 0), min(right, columns), min(bottom, rows)))
+        area = (max(left, 0), max(top, 0), min(right, columns), min(bottom, rows))
+        return View(level, area, self._screen_place(transform, level))
+
+    def _screen_place(self, transform: QTransform, level: int) -> ScreenPlace | None:
+        """Return where the image lies on the screen, if it is stretched along the screen's axes."""
+        density = round(self.devicePixelRatioF())
+        if density != self.devicePixelRatioF() or self._density not in (None, density):
+            return None
+        turned = abs(transform.m12()) > abs(transform.m11())
+        steps = (transform.m12(), transform.m21()) if turned else (transform.m11(), transform.m22())
+        off = (transform.m11(), transform.m22()) if turned else (transform.m12(), transform.m21())
+        zooms = [abs(step) * density for step in steps]
+        stretched = any(abs(zoom * 2**level - 1) > _ONE_TO_ONE for zoom in zooms)
+        if not all(zooms) or any(map(abs, off)) or not stretched:
+            return None
+        if not self.layer.is_smooth(min(zooms)):
+            return None
+        shown = transform.mapRect(self.layer.boundingRect())
+        shown = shown.intersected(QRectF(self.viewport().rect()))
+        # The screen's pixels whose centres the image covers, as Qt fills a rectangle.
+        left, top = (math.ceil(edge * density - 0.5) for edge in (shown.left(), shown.top()))
+        right, bottom = (
+            math.ceil(edge * density - 0.5) for edge in (shown.right(), shown.bottom())
+        )
+        if left >= right or top >= bottom:
+            return None
+        inverse, _ = transform.inverted()
+        first = inverse.map(QPointF(left + 0.5, top + 0.5) / density)
+        grid = ScreenGrid(
+            *(first.x(), first.y(), 1 / (steps[0] * density), 1 / (steps[1] * density)),
+            *(right - left, bottom - top, turned),
+        )
+        numbers = (
+            *(transform.m11(), transform.m12(), transform.m21(), transform.m22()),
+            *(transform.dx(), transform.dy()),
+        )
+        return ScreenPlace(grid, left, top, numbers, density)
 
     # Zoom and pan
 

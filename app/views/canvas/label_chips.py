@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTransform
 
-from app.imaging.findings import Finding, Polyline, State
+from app.imaging.findings import Finding, Polyline
 from app.views import wording
 from app.views.canvas.finding_shapes import Shape
 from app.views.theme import DARK, TYPE, ui_font
@@ -36,6 +36,7 @@ class Chip:
         keep_off: The finding's outline (px of the view) if no label may cover it; None for others.
             A chip with an outline is drawn small.
         other_end: Where to place the chip when the anchor is out of view.
+        ending: What follows the text and is never cut off, e.g. the state of a tool's finding.
         offset: From the anchor to the centre of a chip that the user has moved, or None.
     """
 
@@ -47,6 +48,7 @@ class Chip:
     keep_off: QPainterPath | None = None
     other_end: QPointF | None = None
     offset: QPointF | None = None
+    ending: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,14 @@ def chip_of(
 ) -> Chip:
     """Return a finding's chip, whose text may be ""; `to_view` maps `shape` to px of the view."""
     text = wording.chip_text(finding)
-    if text and not drawing.by_hand(finding) and finding.state is not State.PROPOSED:
-        text = f"{text} · {wording.state_name(finding.state)}"
+    # In words too: the style of a line is hard to see, and says nothing to who does not know it.
+    ending = "" if drawing.by_hand(finding) else f" · {wording.state_name(finding.state)}"
     if not (isinstance(finding.geometry, Polyline) or drawing.by_hand(finding)):
-        return Chip(finding.id, text, to_view.map(shape.anchor), color, strong)
+        return Chip(finding.id, text, to_view.map(shape.anchor), color, strong, ending=ending)
     start = to_view.map(shape.ends[0]) if shape.ends else None
     path = to_view.map(shape.path)
-    return Chip(finding.id, text, to_view.map(shape.anchor), color, strong, path, start)
+    anchor = to_view.map(shape.anchor)
+    return Chip(finding.id, text, anchor, color, strong, path, start, ending=ending)
 
 
 def chip_font() -> QFont:
@@ -102,7 +105,8 @@ def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> 
             continue
         small = chip.keep_off is not None
         widest = SMALL_MAX_WIDTH if small else MAX_WIDTH
-        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, widest)
+        room = widest - metrics.horizontalAdvance(chip.ending)
+        text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, room) + chip.ending
         pad_x, pad_y = (2 * SMALL_PAD_X, SMALL_PAD_Y) if small else (2 * PAD_X + 8, PAD_Y)
         width = metrics.horizontalAdvance(text) + pad_x
         height = metrics.height() + 2 * pad_y

@@ -26,7 +26,7 @@ class MarkMover:
         view: ImageView,
         layer: AnnotationLayer,
         annotations: Annotations,
-        frame: Callable[[], Frame | None],
+        frame: Callable[[Finding], Frame | None],
         take: Callable[[Finding], object],
     ) -> None:
         self._view, self._layer, self._annotations = view, layer, annotations
@@ -70,10 +70,12 @@ class MarkMover:
 
     def move(self, position: QPointF) -> None:
         """Move the mark that is held to a position (px)."""
-        frame = self._frame()
-        if self._start is None or frame is None:
+        if self._start is None:
             return
         finding, start = self._start
+        frame = self._frame(finding)
+        if frame is None:
+            return
         if self._now is None:
             if (position - start).manhattanLength() < DRAG_THRESHOLD:
                 return

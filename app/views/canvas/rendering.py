@@ -1,9 +1,10 @@
 """Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
-While the user drags the intensity window, only the visible part (at the drawn size) and a small
-copy of the whole image are rendered with it, so that panning never shows an older window. After 100
-ms without a change, the area around the visible part is rendered too, within a memory limit. If the
-user pans or zooms beyond that area, there is a new request.
+While the user drags the intensity window, only the visible part (at the screen's pixels, see
+`ScreenPatch`, or at the drawn size) and a small copy of the whole image are rendered with it, so
+that panning never shows an older window. After 100 ms without a change, the area around the visible
+part is rendered too, within a memory limit. If the user pans or zooms beyond that area, there is a
+new request.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from app.views.canvas import colormaps
 from app.views.canvas.image_layer import (
     Area,
     Patch,
+    ScreenPatch,
     View,
     contains,
     on_level,
@@ -84,6 +86,7 @@ class Picture:
     Attributes:
         job: The request, without its `before`.
         patches: The requested parts of the 8-bit image; see `ImageLayer.set_patches`.
+        on_screen: The visible part at the screen's pixels, or None.
         window: The window or VOI LUT (`Window.lut`) that was applied; None for colour.
         complete: Whether nothing more needs to be rendered until the view changes.
     """
@@ -92,6 +95,7 @@ class Picture:
     patches: tuple[Patch, ...]
     window: Window | None
     complete: bool
+    on_screen: ScreenPatch | None = None
 
     @property
     def presets(self) -> tuple[Window, ...]:
@@ -107,7 +111,9 @@ class Picture:
         return windows.frame_presets(self.job.frame, modality, own.get(modality.upper()))
 
     def covers(self, view: View) -> bool:
-        """Return whether a patch at the level of `view` includes the whole area of `view`."""
+        """Return whether the whole area of `view` was rendered for its zoom."""
+        if self.on_screen is not None and self.on_screen.place == view.place:
+            return True
         frame = self.job.frame
         shapes = level_shapes(frame.rows, frame.columns)
         wanted = on_level(view.area, view.level, shapes[view.level])
@@ -169,6 +175,15 @@ class Renderer:
         self._next = self._last = None
         self._known = self._levels = None
 
+    def view_moved(self, view: View) -> None:
+        """Render the screen's pixels of a view that the last picture covers, once it stays."""
+        last = self._last
+        if last is None or view.place is None:
+            return
+        if can_average(last.job.frame, last.window):
+            self._last = replace(last, job=replace(last.job, view=view), complete=False)
+            self._rest.start()
+
     def _complete(self) -> None:
         """Render the surroundings of the last picture."""
         last = self._last
@@ -187,19 +202,17 @@ class Renderer:
             levels = self._levels
             if levels is None or levels.frame is not frame:
                 levels = self._levels = StoredLevels(frame, sparing=job.room < ENOUGH)
-            patches, complete = _windowed(levels, job, shown_with, colours)
-        else:
-            greys = pyramid(pipeline.render(frame, shown_with, job.display.invert))
-            pixels = greys if colours is None else _coloured(greys, frame, colours)
-            patches, complete = whole_patches(pixels), True
-        done = replace(job, before=None)
-        return Picture(done, patches, window, complete)
+            return _windowed(levels, job, shown_with, window, colours)
+        greys = pyramid(pipeline.render(frame, shown_with, job.display.invert))
+        pixels = greys if colours is None else _coloured(greys, frame, colours)
+        return Picture(replace(job, before=None), whole_patches(pixels), window, complete=True)
 
     def _finish(self, picture: Picture) -> None:
         self._last = picture if self._wanted else None
         self._done(picture)
         self._advance()
-        if self._last is not None and not self.busy and not picture.complete:
+        last = self._last
+        if last is not None and not self.busy and not last.complete:
             self._rest.start()
 
     def _fail(self, job: Job, error: SightlineError) -> None:
@@ -217,26 +230,53 @@ class Renderer:
 
 
 def _windowed(
-    levels: StoredLevels, job: Job, window: Window | None, colours: Screen | None
-) -> tuple[tuple[Patch, ...], bool]:
-    """Return the patches that a job needs, and whether nothing more is worth rendering."""
-    chosen = pipeline.chosen_window(levels.frame, window)
+    levels: StoredLevels,
+    job: Job,
+    shown_with: Window | None,
+    window: Window | None,
+    colours: Screen | None,
+) -> Picture:
+    """Render the parts that a job needs of a frame whose stored values can be averaged."""
+    chosen = pipeline.chosen_window(levels.frame, shown_with)
     assert chosen is not None  # `averages` says so
-    invert = job.display.invert
-    regions, complete = _regions(levels.shapes, job.view, job.room, rest=job.rest)
-    patches = _alike(job)
     tables: dict[int, Screen] = {}
+
+    def table(level: int) -> Screen:
+        shared = min(level, 1)
+        if shared not in tables:
+            tables[shared] = levels.table(shared, chosen, job.display.invert, colours)
+        return tables[shared]
+
+    on_screen, view = None, job.view
+    place = view.place if view is not None else None
+    if view is not None and place is not None and _stays(job):
+        pixels = levels.render_grid(view.level, place.grid, table(1))
+        on_screen = ScreenPatch(place, pixels)
+    if on_screen is not None and not job.rest:
+        last = len(levels.shapes) - 1
+        rows, columns = levels.shapes[last]
+        regions, complete = {last: (0, 0, columns, rows)}, False
+    else:
+        regions, complete = _regions(levels.shapes, view, job.room, rest=job.rest)
+    patches = _alike(job)
     for level, area in regions.items():
         if level in patches and contains(patches[level].area, area):
             continue
         left, top, right, bottom = area
-        shared = min(level, 1)
-        if shared not in tables:
-            tables[shared] = levels.table(shared, chosen, invert, colours)
-        rows, columns = slice(top, bottom), slice(left, right)
-        pixels = levels.render_part(level, rows, columns, tables[shared])
+        part = slice(top, bottom), slice(left, right)
+        pixels = levels.render_part(level, *part, table(level))
         patches[level] = Patch(level, left, top, pixels)
-    return tuple(patches.values()), complete
+    complete = complete and (place is None or on_screen is not None)
+    done = replace(job, before=None)
+    return Picture(done, tuple(patches.values()), window, complete, on_screen)
+
+
+def _stays(job: Job) -> bool:
+    """Return whether the view is not moving, so that its interpolation is worth keeping."""
+    before = job.before.job if job.before is not None else None
+    if job.rest or before is None or before.frame is not job.frame:
+        return job.rest
+    return before.view == job.view or before.display != job.display
 
 
 def can_colour(frame: Frame) -> bool:

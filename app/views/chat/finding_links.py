@@ -157,10 +157,13 @@ class FindingLinks:
         ]
         return {item.label: item.id for item in (*before, *own) if item.label.strip()}
 
-    def of_call(self, call_id: str) -> list[Finding]:
-        """Return the findings of a tool call that still exist in the workspace."""
+    def of_call(self, run_id: str, call_id: str) -> list[Finding]:
+        """Return the findings of a run's tool call that still exist in the workspace."""
         everything = (item.finding for item in self._workspace.annotations.all())
-        return [finding for finding in everything if finding.provenance.call_id == call_id]
+        call = (run_id, call_id)
+        return [
+            one for one in everything if (one.provenance.run_id, one.provenance.call_id) == call
+        ]
 
     def select(self, finding_id: str) -> None:
         """Select a finding and show its image; if it is already selected, clear the selection."""

@@ -233,7 +233,8 @@ class EarlierRuns(QObject):
     def _events(self, run: PastRun, folder: Path | None) -> Iterator[RunEvent]:
         for event in run.events:
             if isinstance(event, ToolFinished):
-                found = self._services.links.of_call(event.call_id) if event.status == "ok" else []
+                call = (event.run_id, event.call_id)
+                found = self._services.links.of_call(*call) if event.status == "ok" else []
                 pictures = [item for item in event.artifacts if _is_inside(item.path, folder)]
                 yield event.model_copy(update={"findings": found, "artifacts": pictures})
             elif isinstance(event, ApprovalRequested):

@@ -132,6 +132,7 @@ class PictureSource:
             elif plane is not None and one.finding.plane is not None:
                 there = plane_marks.on_plane(one.finding, frame.ref, plane, self._step)
                 if there is not None:
+                    there = plane_marks.measured_on(there, frame)
                     found.append(replace(one, finding=there))
         return tuple(found)
 
@@ -203,7 +204,7 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
     return PictureSource(
         frames=frames,
         place=place,
-        shown=job.frame,
+        shown=canvas.scaled_frame or job.frame,
         view=view,
         risk=risk_of(acquired),
         _decoder=decoder,

@@ -47,4 +47,5 @@ def test_a_note_is_as_before_where_nothing_was_decided(tmp_path: Path):
 def test_a_call_counts_no_more_once_all_that_it_found_is_rejected():
     some = (found("Nodule", "1", State.REJECTED), found("Mass", "1", State.PROPOSED))
     gone = (found("Heart", "2", State.REJECTED), found("Lung", "2", State.REJECTED))
-    assert rejected_calls([opened(*some), opened(*gone)]) == ("2",)
+    assert rejected_calls([opened(*some), opened(*gone)], {"run"}) == ("2",)
+    assert rejected_calls([opened(*some), opened(*gone)], {"of another conversation"}) == ()

@@ -116,8 +116,8 @@ def test_a_known_length_scales_every_mark_of_the_image():
     again = drawing.remeasured(box, scaled)
     assert again.value == pytest.approx(math.pi * 20 * 16)
     assert figures(again)["Mean"] == figures(box)["Mean"]
-    assert calibration.stale([own, again], scaled) == []
-    assert calibration.stale([again], plain) == [box]
+    assert drawing.remeasured(again, scaled) == again
+    assert drawing.remeasured(again, plain) == box
 
 
 def test_marks_of_a_section_are_on_coinciding_planes_and_on_nothing_else():
@@ -209,3 +209,57 @@ def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
     assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
     large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
     assert workspace.scaled(localizer, large) is large
+
+
+def plate(x: float, y: float, degrees: float, tall: float) -> tuple[XY, XY]:
+    """The ends of an end plate of 30 pixels' width about a place; `tall`: a pixel's height."""
+    a = math.radians(degrees)
+    return (
+        (x - 15 * math.cos(a), y - 15 * math.sin(a) / tall),
+        (x + 15 * math.cos(a), y + 15 * math.sin(a) / tall),
+    )
+
+
+@pytest.mark.parametrize("upper", [2, 20, 45, 60, 70])
+@pytest.mark.parametrize("lower", [0, 15, 44, 65])
+def test_a_cobb_angle_is_that_of_the_curve_however_its_plates_are_drawn(upper: int, lower: int):
+    """The spine runs down; its plates are tilted by both angles, whose sum is Cobb's angle."""
+    first, second = plate(50, 12, upper, 1.6), plate(50, 45, -lower, 1.6)
+    for one in (first, first[::-1]):
+        for other in (second, second[::-1]):
+            for points in ((*one, *other), (*other, *one)):
+                for flip in (False, True):
+                    there = [(99 - x, y) if flip else (x, y) for x, y in points]
+                    made = drawing.draw(drawing.COBB, FRAME, there)
+                    assert made.value == pytest.approx(upper + lower, abs=1e-6)
+    large = upper + lower > 90
+    assert (
+        f"smaller angle between the lines is {180 - upper - lower:.1f}°" in made.description
+    ) is (large)
+
+
+def test_lines_that_cross_in_their_middles_have_the_smaller_angle():
+    lines = (*plate(50, 30, 50, 1.6), *plate(50, 30, -60, 1.6))
+    assert drawing.draw(drawing.COBB, FRAME, lines).value == pytest.approx(70)
+
+
+def test_a_section_s_mark_has_the_mean_of_the_image_that_it_is_shown_on():
+    own = FramePlane((0, 0, 10.0), (1, 0, 0), (0, 1, 0), (0.8, 0.5), "1.9")
+    made = replace(drawing.draw(drawing.ELLIPSE, FRAME, [(10, 10), (50, 40)]), plane=own)
+    made = drawing.with_statistics(made, FRAME)
+    pet = replace(
+        FRAME,
+        stored=np.full((60, 100), 7, np.int16),
+        ref=ImageRef("2.1", 0, "pet"),
+        rescale=Rescale(0.5, 0.0, "SUVbw"),
+    )
+    there = plane_marks.on_plane(made, pet.ref, own, 4.0)
+    assert there is not None
+    here = plane_marks.measured_on(there, pet)
+    found = {one.name: (one.value, one.units) for one in here.measurements}
+    assert found["Mean"] == (3.5, "SUVbw")
+    assert found["Standard deviation"][0] == 0
+    assert "SUVbw" in here.description
+    assert "HU" not in here.description
+    assert figures(made)["Mean"] != 3.5
+    assert figures(here)["Area"] == pytest.approx(figures(made)["Area"])

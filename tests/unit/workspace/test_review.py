@@ -42,10 +42,18 @@ def finding_of(annotations: Annotations, finding_id: str) -> Finding:
     return item.finding
 
 
+def test_all_of_a_result_is_of_its_own_run_alone(annotations: Annotations):
+    one, two = found(), found("Mass")
+    other = replace(found("Effusion"), provenance=replace(one.provenance, run_id="other run"))
+    annotations.add([one, two, other])
+    assert annotations.of_call(one.provenance) == (one.id, two.id)
+    assert annotations.of_call(other.provenance) == (other.id,)
+
+
 def test_a_decision_has_a_name_and_a_time_and_is_one_step(annotations: Annotations):
     one, two, other = found(), found("Mass"), found("Effusion", "call-2")
     annotations.add([one, two, other])
-    annotations.decide(annotations.of_call("call-1"), State.ACCEPTED)
+    annotations.decide(annotations.of_call(one.provenance), State.ACCEPTED)
     assert states(annotations) == [State.ACCEPTED, State.ACCEPTED, State.PROPOSED]
     accepted = finding_of(annotations, one.id)
     assert accepted.reviewer == "Dr Roe"

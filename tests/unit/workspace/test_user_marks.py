@@ -93,6 +93,8 @@ def test_a_run_is_given_what_is_marked_on_each_frame_the_latest_last(tmp_path: P
     second = drawing.draw(drawing.POINT, FRAME, [(3, 3)])
     elsewhere = drawing.draw(drawing.POINT, other, [(9, 9)])
     hidden = drawing.draw(drawing.OUTSIDE, FRAME, [(7, 7)])
+    for shown in (FRAME, other):
+        workspace.scales.learn(shown)
     for made in (first, second, elsewhere, hidden):
         workspace.annotations.put(made, "Mark")
     workspace.annotations.set_visible([hidden.id], False)
@@ -104,6 +106,7 @@ def test_a_run_is_given_what_is_marked_on_each_frame_the_latest_last(tmp_path: P
 
 def test_a_picture_made_of_a_marked_image_is_marked_alike(tmp_path: Path):
     workspace = _opened()
+    workspace.scales.learn(FRAME)
     made = drawing.draw(drawing.BOX, FRAME, ((1, 1), (5, 5)))
     workspace.annotations.put(made, "Mark")
     images = RunImages(workspace.open_images(), tmp_path, _Decoder())
