@@ -49,7 +49,7 @@ class MarkKeeping(QObject):
         self._asked: set[str] = set()
         self._purging: set[str] = set()  # SOP Instance UIDs whose marks are being deleted
         self._writing = False
-        self._sent: set[str] = set()  # ids of marks that may be written by now, or not
+        self._sent: set[str] = set()  # ids that are being written: what is kept of them is unknown
         self.failing = False
         self._told = ""
         self._pause = QTimer(self, singleShot=True)
@@ -118,7 +118,7 @@ class MarkKeeping(QObject):
         changed = [
             one
             for key, one in items.items()
-            if not _alike(self._saved.get(key), one)
+            if (key in self._sent or not _alike(self._saved.get(key), one))
             and one.finding.image.sop_instance_uid not in self._purging
             and not (key in self._saved and waiting(one.finding))
         ]
@@ -140,7 +140,7 @@ class MarkKeeping(QObject):
         if not (changed or removed) or self._writing:
             return
         self._writing = True
-        self._sent = {one.finding.id for one in changed}
+        self._sent = {*removed, *(one.finding.id for one in changed)}
         self._work.submit(
             partial(self._store.save, self._by_study(changed), removed),
             lambda _none: self._wrote(changed, removed),
