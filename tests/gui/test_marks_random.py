@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
@@ -185,7 +185,7 @@ class Marks(Viewports):
         return {one.finding.id: content(one) for one in every}
 
     @contextmanager
-    def changing(self, *ids: str, new_on: ImageRef | None = None) -> Iterator[None]:
+    def changing(self, *ids: str, new_on: ImageRef | None = None) -> Generator[None]:
         """Let marks with these ids change or go, and new ones come on one image."""
         self.nothing_else_has_changed()
         before = self.expected
@@ -415,9 +415,10 @@ class Marks(Viewports):
             target.append((old, new))
             now = old if back else new
             for key in old | new:
-                wanted.pop(key, None)
+                known = wanted.pop(key, None)
                 if key in now:
-                    wanted[key] = now[key]
+                    shown = now[key].visible or (known is not None and known.visible)
+                    wanted[key] = replace(now[key], visible=shown)
         if back:
             commands.undo()
         else:
