@@ -251,6 +251,18 @@ class MainActions:
         )
         self.smooth.setToolTip(plain_tip(tip))
         self.smooth.setChecked(settings.smooth)
+        self.snap = add(
+            tr("Snap to edges"),
+            lambda: settings.set_snap(not settings.snap),
+            "Shift+Y",
+            checkable=True,
+        )
+        tip = tr(
+            "Points that are placed or dragged go to the strongest edge nearby; Alt suspends it"
+        )
+        self.snap.setToolTip(plain_tip(tip))
+        self.snap.setChecked(settings.snap)
+        settings.changed.connect(lambda: self.snap.setChecked(settings.snap))
         self.size_menu = QMenu(tr("Size and detail"), window)
         _fill(self.size_menu, (self.magnify, self.true_size, self.calibrate, None, self.smooth))
         settings.changed.connect(lambda: self.smooth.setChecked(settings.smooth))
@@ -387,7 +399,7 @@ class MainActions:
                 *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
                 *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
-                *(self.measure_menu, self.shape_menu, self.calibrate_length, None),
+                *(self.measure_menu, self.shape_menu, self.snap, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
                 *(self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),

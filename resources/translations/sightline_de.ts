@@ -7365,6 +7365,11 @@
             <translation>Punkte</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Points that are placed or dragged go to the strongest edge nearby; Alt suspends it</source>
+            <translation>Punkte, die Sie setzen oder ziehen, springen auf die stärkste Kante in der Nähe; Alt setzt das aus</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Polygon</source>
             <translation>Polygon</translation>
@@ -8866,6 +8871,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Smooth enlarged pixels</source>
             <translation>Vergrößerte Pixel glätten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>snap points to edges or not; not now</source>
+            <translation>Punkte an Kanten einrasten oder nicht; jetzt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Snap to edges</source>
+            <translation>An Kanten einrasten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12138,6 +12153,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>{size} are deleted in {path}.</source>
             <translation>{size} in {path} werden gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>{snap}, Hold Alt</source>
+            <translation>{snap}, Alt halten</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />

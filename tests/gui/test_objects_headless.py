@@ -80,7 +80,10 @@ def test_render_shows_in_which_state_it_is(tmp_path: Path):
     ("make", "lines", "parts"),
     [
         (kinds.structure_set, ("Example", "1 region: 1 Circle of 12 mm"), ["Circle of 12 mm"]),
-        (kinds.presentation_state, ("EXAMPLE", "1 graphic layer: 1 NOTES"), ["NOTES"]),
+        pytest.param(
+            *(kinds.presentation_state, ("EXAMPLE", "1 graphic layer: 1 NOTES"), ["NOTES"]),
+            marks=pytest.mark.slow,
+        ),
         (two_slices, ("1 segment: 1 part 1",), ["part 1"]),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,11 +141,11 @@ def test_a_range_of_slices_and_the_key(
 def test_a_slice_of_another_geometry_refuses_all_and_says_which(
     stacked: tuple[MainWindow, FakeDecoder],
     wait_until: WaitUntil,
-    change: dict[str, object],
+    change: dict[str, Any],
     said: str,
 ):
     window, decoder = stacked
-    usual = {
+    usual: dict[str, Any] = {
         "stored": values(4),
         "spacing": SPACING,
         "orientation": Orientation("L", "P", AXIAL, (0.0, 0.0, 20.0)),

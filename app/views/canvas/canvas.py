@@ -730,6 +730,7 @@ class Canvas(ImageView):
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         self.activated.emit()
+        self.drawing_tool.set_free(ev.modifiers())
         kind = drag_of(ev.button(), space=self._space, tool=self.drawing_tool.tool)
         left = ev.button() == Qt.MouseButton.LeftButton
         free = left and not self._space and self._press is None
@@ -753,6 +754,7 @@ class Canvas(ImageView):
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        self.drawing_tool.set_free(ev.modifiers())
         self._cursor = ev.position()
         self.magnifier.follow(self._cursor)
         if self._label is not None:
@@ -792,6 +794,7 @@ class Canvas(ImageView):
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        self.drawing_tool.set_free(ev.modifiers())
         if self._label is not None and ev.button() == Qt.MouseButton.LeftButton:
             if not self._moved:
                 self._workspace.annotations.select(self._label[0].chip.id)
@@ -918,6 +921,7 @@ class Canvas(ImageView):
     def leaveEvent(self, ev: QEvent) -> None:
         self._point_at(None)
         self._hover(None)
+        self.drawing_tool.leave()
         self.magnifier.follow(None)
         super().leaveEvent(ev)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.imaging.findings import XY, Finding, Mask
@@ -23,6 +23,7 @@ from app.views.translation import tr, translatable
 from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
+from app.workspace.edge_snapping import nearest_edge
 
 GRAB = 9.0  # px on screen within which a point can be grabbed
 _BRUSH_STEP = 1.25
@@ -56,6 +57,17 @@ HINTS = {
 
 ENDING = translatable("Esc cancels, Backspace takes the last point back")
 
+SNAP = 8.0
+"""Px on screen within which a point snaps to an edge."""
+
+_UNSNAPPED = (
+    *(drawing.FREEHAND, drawing.PROBE, drawing.TEXT, drawing.POINT, drawing.OUTSIDE),
+    *(drawing.BRUSH, drawing.FILL, drawing.WINDOW_REGION),
+)
+"""Tools whose points are not those of an edge."""
+
+_SIGN = 17  # px
+
 _BRUSHES = (0.5, 200.0)  # least and largest radius
 
 
@@ -72,6 +84,32 @@ class _Outline(QWidget):
         for inset, tint in ((0, DARK.overlay_shade), (1, DARK.accent), (2, DARK.overlay_shade)):
             painter.setPen(color(tint))
             painter.drawRect(self.rect().adjusted(inset, inset, -inset - 1, -inset - 1))
+        painter.end()
+
+
+class SnapSign(QWidget):
+    """A ring with a dot around a point that snapped to an edge."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.resize(_SIGN, _SIGN)
+        self.hide()
+
+    def show_at(self, place: QPointF) -> None:
+        """Show the sign around a place in the parent (px)."""
+        self.move((place - QPointF(_SIGN, _SIGN) / 2).toPoint())
+        self.show()
+        self.raise_()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = QPointF(_SIGN, _SIGN) / 2
+        for tint, width in ((DARK.overlay_shade, 4.0), (DARK.accent, 1.8)):
+            painter.setPen(QPen(color(tint), width))
+            painter.drawEllipse(middle, 6.0, 6.0)
+            painter.drawPoint(middle)
         painter.end()
 
 
@@ -116,6 +154,8 @@ class DrawingTool(QObject):
 
     Attributes:
         radius: Radius of the brush, in columns of the image.
+        snapping: Whether points snap to the strongest edge nearby.
+        sign: Shown around a point while it does.
     """
 
     tool_changed = Signal(str)
@@ -144,6 +184,9 @@ class DrawingTool(QObject):
         self._held: tuple[Finding, int] | None = None
         self._stroke: tuple[Finding, bool] | None = None  # the mask as painted; adding
         self.radius = 8.0
+        self.snapping = False
+        self.sign = SnapSign(view.viewport())
+        self._free = False
         self._moved = False
         self._corner: QPointF | None = None  # where a region for the window begins (px)
         self._band = _Outline(view.viewport())
@@ -197,8 +240,18 @@ class DrawingTool(QObject):
         self._points.clear()
         self._held = self._stroke = self._corner = None
         self._band.hide()
+        self.sign.hide()
         self._layer.set_draft(None)
         return was
+
+    def set_free(self, modifiers: Qt.KeyboardModifier) -> None:
+        """Suspend snapping while Alt is held."""
+        self._free = bool(modifiers & Qt.KeyboardModifier.AltModifier)
+
+    def leave(self) -> None:
+        """Hide the sign of an edge, as the mouse leaves the image."""
+        if not self.active:
+            self.sign.hide()
 
     def over_point(self, position: QPointF) -> bool:
         """Return whether there is a movable point near a position in the widget (px)."""
@@ -316,6 +369,10 @@ class DrawingTool(QObject):
         """Handle a mouse move (position in widget px); return whether it draws or moves a point."""
         frame = self._frame()
         if frame is None or not self.active:
+            if frame is not None and self.draws and not self.over_point(position):
+                self._place(position)  # shows where a press would set a point
+            else:
+                self.sign.hide()
             return False
         self._moved = self._moved or _apart(position, self._last)
         if self.filling.active:
@@ -330,10 +387,10 @@ class DrawingTool(QObject):
             finding, place = self._held
             frame = self.frame_of(finding) or frame
             if self._moved:
-                at = self._image_point(position)
+                at = self._place(position)
                 self._layer.set_draft(drawing.move_point(finding, frame, place, at))
         else:
-            at = self._image_point(position)
+            at = self._place(position)
             if self.tool == drawing.FREEHAND:
                 way = (position - self._last).manhattanLength()
                 if way >= _FREEHAND_STEP and len(self._points) < _MOST_FREEHAND:
@@ -409,7 +466,7 @@ class DrawingTool(QObject):
         if not self._moved:
             self.cancel()
             return False
-        at = self._image_point(position)
+        at = self._place(position)
         frame = self.frame_of(finding) or frame
         self._finish(frame, drawing.move_point(finding, frame, place, at), tr("Change"))
         return True
@@ -473,7 +530,23 @@ class DrawingTool(QObject):
 
     def _set_point(self, position: QPointF) -> None:
         self._last = position
-        self._points.append(self._image_point(position))
+        self._points.append(self._place(position))
+
+    def _place(self, position: QPointF) -> XY:
+        """Return the place of a point at a position (px): on an edge nearby, if it snaps."""
+        at = self._image_point(position)
+        frame, tool = self._frame(), self.tool
+        if self._held is not None:
+            finding = self._held[0]
+            tool = finding.provenance.tool if drawing.by_hand(finding) else ""
+        found: XY | None = None
+        if self.snapping and not self._free and frame is not None and tool not in _UNSNAPPED:
+            found = nearest_edge(frame, at, self._view.pixel_scale, SNAP)
+        if found is None:
+            self.sign.hide()
+            return at
+        self.sign.show_at(self._view.to_widget(*found))
+        return found
 
     def _image_point(self, position: QPointF) -> XY:
         at = self._view.to_image(position)
