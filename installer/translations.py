@@ -40,6 +40,7 @@ no identifiers."""
 
 CONSTANTS = {
     "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
+    "app/imaging/exports.py": ("reason_against", "OTHER_PIXELS"),
     "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
@@ -53,7 +54,7 @@ CONSTANTS = {
 
 ERRORS = (
     *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
-    *("Problem", "problem", "Spacing", "NotAStackError"),
+    *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError"),
 )
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 

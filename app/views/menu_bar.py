@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.imaging.pixels.windows import AUTO
-from app.imaging.types import Plane, Window
+from app.imaging.types import Content, Plane, Window
 from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
@@ -102,6 +102,9 @@ class MainActions:
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         self._display = replace(workspace.viewport.display, window=None)
         workspace.display_changed.connect(self._follow_display)
+        workspace.image_changed.connect(self.refresh)
+        workspace.key_marks.changed.connect(self.refresh)
+        workspace.frame_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -284,11 +287,19 @@ class MainActions:
         self.slower = add(tr("Slower cine"), lambda: scroll().change_speed(-1), ",")
         self.next = add(tr("Next image or frame"), lambda: scroll().step(1), "Ctrl+Right")
         self.previous = add(tr("Previous image or frame"), lambda: scroll().step(-1), "Ctrl+Left")
-        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K", "star")
+        self.key_image = add(
+            tr("Mark as key image"), self._toggle_key, "Ctrl+K", "star", checkable=True
+        )
+        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K")
         self.previous_key = add(tr("Previous key image"), lambda: key_image(-1), "Shift+K")
         self.next_series = add(tr("Next series"), lambda: series(1), "N")
         self.previous_series = add(tr("Previous series"), lambda: series(-1), "Shift+N")
         self._icon_is_pause = False
+
+    def _toggle_key(self) -> None:
+        frame = self._workspace.viewport.frame
+        if frame is not None and self._window.canvas.picture is not None:
+            self._workspace.key_marks.toggle(frame.ref)
 
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
@@ -374,7 +385,7 @@ class MainActions:
             tr("Delete all findings"),
             lambda: annotations.remove([item.finding.id for item in annotations.all()]),
         )
-
+        self.report_marks = add(tr("Take over the report's marks"), self._window.take_report_marks)
         keeps = self._window.marks is not None
         self.saved_marks = add(tr("Saved marks…"), self._window.show_saved_marks if keeps else None)
 
@@ -401,7 +412,7 @@ class MainActions:
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
                 *(self.measure_menu, self.shape_menu, self.snap, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
-                *(self.previous_key, self.next_key, None),
+                *(self.key_image, self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
             ),
             tr("&Findings"): (
@@ -409,7 +420,13 @@ class MainActions:
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
-                *(self.delete_finding, self.delete_findings, None, self.saved_marks),
+                *(
+                    self.delete_finding,
+                    self.delete_findings,
+                    None,
+                    self.report_marks,
+                    self.saved_marks,
+                ),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
@@ -449,6 +466,7 @@ class MainActions:
                 *((self.mark_menu,) if self._workspace.annotations.selected else ()),
                 self.delete_finding,
                 None,
+                self.key_image,
                 self.fit,
                 self.reset,
                 self.invert,
@@ -530,6 +548,11 @@ class MainActions:
         undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
         self.undo.setStatusTip(wording.one_line(undo))
         self.redo.setStatusTip(wording.one_line(redo))
+        instance, frame = workspace.viewport.instance, workspace.viewport.frame
+        # A section is no image that a key object selection could name.
+        acquired = instance is not None and instance is workspace.acquired and frame is not None
+        self.key_image.setChecked(frame is not None and workspace.key_marks.is_own(frame.ref))
+        report = instance is not None and instance.content is Content.REPORT
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
@@ -539,6 +562,8 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region, self.fill), has_window),
             ((self.export_dicom,), has_image),
+            ((self.report_marks,), report),
+            ((self.key_image,), has_image and acquired),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
             ((self.copy_picture, self.print_picture), has_image),

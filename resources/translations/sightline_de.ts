@@ -4,6 +4,11 @@
     <context>
         <name>Sightline</name>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>    left out: {marks}: {reason}</source>
+            <translation>    weggelassen: {marks}: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -142,15 +147,6 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>%n findings are left out: they were made on other pixels than those of the open images.</source>
-            <extracomment>Singular: %n finding is left out: it was made on other pixels than those of the open image.</extracomment>
-            <translation>
-                <numerusform>%n Befund wird ausgelassen: Er entstand auf anderen Pixeln als denen des geöffneten Bildes.</numerusform>
-                <numerusform>%n Befunde werden ausgelassen: Sie entstanden auf anderen Pixeln als denen der geöffneten Bilder.</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
             <location filename="../../app/views/main_window.py" />
             <source>%n findings removed</source>
             <extracomment>Singular: %n finding removed</extracomment>
@@ -178,6 +174,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/browser/study_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <location filename="../../app/views/wording.py" />
             <source>%n key images</source>
@@ -203,6 +200,33 @@
             <translation>
                 <numerusform>%n Markierung wird neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
                 <numerusform>%n Markierungen werden neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks are there already</source>
+            <extracomment>Singular: %n mark is there already</extracomment>
+            <translation>
+                <numerusform>%n Markierung ist schon da</numerusform>
+                <numerusform>%n Markierungen sind schon da</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks left out: {reason}</source>
+            <extracomment>Singular: %n mark left out: {reason}</extracomment>
+            <translation>
+                <numerusform>%n Markierung weggelassen: {reason}</numerusform>
+                <numerusform>%n Markierungen weggelassen: {reason}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks taken over</source>
+            <extracomment>Singular: %n mark taken over</extracomment>
+            <translation>
+                <numerusform>%n Markierung übernommen</numerusform>
+                <numerusform>%n Markierungen übernommen</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -534,6 +558,11 @@
             <location filename="../../app/workspace/editing.py" />
             <source>a heatmap belongs to its image</source>
             <translation>eine Heatmap gehört zu ihrem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>a heatmap has no form in it</source>
+            <translation>eine Heatmap hat darin keine Form</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -4305,6 +4334,11 @@
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it does not say on which frame of its image it lies</source>
+            <translation>sie sagt nicht, auf welchem Frame ihres Bildes sie liegt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it does not say where the voxels are</source>
             <translation>es sagt nicht, wo die Voxel sind</translation>
@@ -4374,6 +4408,11 @@
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>it has the {0} as {1}, but is another image</source>
             <translation>es hat dieselbe {0} wie {1}, ist aber ein anderes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it has too many points</source>
+            <translation>sie hat zu viele Punkte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -4447,6 +4486,12 @@
             <translation>es ist eine Übersichtsaufnahme (Localizer)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it is a mask on a section of a volume</source>
+            <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
             <translation>es ist ein Bericht ohne Inhalt</translation>
@@ -4562,14 +4607,34 @@
             <translation>es führt von https zu http, was nicht sicher ist</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies in a whole slide, not in one image of it</source>
+            <translation>sie liegt in einem ganzen Objektträger, nicht in einem Bild davon</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/editing.py" />
             <source>it lies in another plane, or is turned</source>
             <translation>sie liegt in einer anderen Ebene oder ist gedreht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it lies on a section of a volume without a frame of reference</source>
+            <translation>sie liegt auf einem Schnitt durch ein Volumen ohne Bezugssystem (Frame of Reference)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it lies on a section of a volume, to which only a structured report can refer</source>
+            <translation>sie liegt auf einem Schnitt durch ein Volumen, auf den nur ein strukturierter Bericht verweisen kann</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>it lies on another pixel grid than the slices: not drawn on sections through them</source>
             <translation>es liegt auf einem anderen Pixelraster als die Schichten: auf Schnitten hindurch nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies outside its image</source>
+            <translation>sie liegt außerhalb ihres Bildes</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -4657,6 +4722,11 @@
             <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it was made on another version of the image, with other pixels</source>
+            <translation>sie wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>It would be too small or too large for the screen.</source>
             <translation>Es wäre zu klein oder zu groß für den Bildschirm.</translation>
@@ -4737,6 +4807,11 @@
             <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its coordinates are damaged</source>
+            <translation>ihre Koordinaten sind beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its coordinates are damaged; not drawn</source>
             <translation>die Koordinaten sind beschädigt; nicht gezeichnet</translation>
@@ -4815,6 +4890,22 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
             <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>its image has another size or scale of greys</source>
+            <translation>ihr Bild hat eine andere Größe oder Grauskala</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image has no such frame</source>
+            <translation>ihr Bild hat diesen Frame nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image is not open</source>
+            <translation>ihr Bild ist nicht geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4915,6 +5006,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its overlay {0} is damaged and not shown</source>
             <translation>das Overlay {0} ist beschädigt und wird nicht gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its parts lie on several images</source>
+            <translation>ihre Teile liegen auf mehreren Bildern</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
@@ -5214,6 +5310,11 @@
             <translation>Schlüssel</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Key image</source>
+            <translation>Schlüsselbild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Key images</source>
@@ -5221,8 +5322,8 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>Key images: this image and those with marks</source>
-            <translation>Schlüsselbilder: dieses Bild und die mit Markierungen</translation>
+            <source>Key images; if none is marked as one, this image and those with marks</source>
+            <translation>Schlüsselbilder; ist keines als solches markiert, dieses Bild und die mit Markierungen</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -5755,6 +5856,11 @@
             <translation>Rechteck, Punkt, Punkt außerhalb markieren</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>mark a key image; next, previous one</source>
+            <translation>Schlüsselbild markieren; nächstes, voriges</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a point</source>
             <translation>Punkt markieren</translation>
@@ -5765,9 +5871,19 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Mark as key image</source>
+            <translation>Als Schlüsselbild markieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>Mark the key images anew.</source>
+            <translation>Markieren Sie die Schlüsselbilder neu.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -5780,7 +5896,7 @@
             <translation>Von Hand markiert</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/objects/writing.py" />
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
         </message>
@@ -5814,6 +5930,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Masks</source>
             <translation>Masken</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>masks are written as a segmentation</source>
+            <translation>Masken werden als Segmentierung geschrieben</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -6163,11 +6284,6 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>next, previous key image</source>
-            <translation>nächstes, voriges Schlüsselbild</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
             <source>next, previous series</source>
             <translation>nächste, vorige Serie</translation>
         </message>
@@ -6277,6 +6393,11 @@
             <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>No mark was taken over</source>
+            <translation>Keine Markierung wurde übernommen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -6290,6 +6411,11 @@
             <location filename="../../app/agent/llm/probe.py" />
             <source>no model is named</source>
             <translation>es ist kein Modell angegeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>no open image that the report names lies in its plane</source>
+            <translation>kein geöffnetes Bild, das der Bericht nennt, liegt in ihrer Ebene</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -6371,6 +6497,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>none of its voxels has a label</source>
             <translation>keines der Voxel hat ein Label</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>none of the marks can be written: {0}</source>
+            <translation>keine der Markierungen kann geschrieben werden: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6788,6 +6919,11 @@
             <translation>nur die ersten {0} Inhaltselemente werden gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>only the first {0} marks are taken</source>
+            <translation>nur die ersten {0} Markierungen werden übernommen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
@@ -6923,11 +7059,6 @@
             <translation>Öffnen Sie jenen Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>Open that version, or delete the marks that are listed but not drawn.</source>
-            <translation>Diese Fassung öffnen oder die Markierungen löschen, die gelistet, aber nicht gezeichnet sind.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open the demo</source>
             <translation>Demo öffnen</translation>
@@ -6956,6 +7087,11 @@
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>Open the images directly</source>
             <translation>Öffnen Sie die Bilder direkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Open the images on which they were made, or save a secondary capture.</source>
+            <translation>Öffnen Sie die Bilder, auf denen sie gemacht wurden, oder speichern Sie ein Secondary Capture.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7416,8 +7552,8 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>Presentation state: window, layout and marks</source>
-            <translation>Präsentationsstatus: Fenster, Anordnung und Markierungen</translation>
+            <source>Presentation states: window, visible part, turns and marks of each pane</source>
+            <translation>Darstellungszustände: Fenster, sichtbarer Teil, Drehung und Markierungen jedes Feldes</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -7580,6 +7716,11 @@
             <location filename="../../app/audit/log.py" />
             <source>Put the file audit.key back from a backup. Without it a new log must be started: move the folder of the audit log and that file away.</source>
             <translation>Legen Sie die Datei audit.key aus einer Sicherung zurück. Ohne sie muss ein neues Protokoll begonnen werden: Verschieben Sie den Ordner des Audit-Protokolls und diese Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Put the report's marks on the images, where they can be changed</source>
+            <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -9222,6 +9363,16 @@
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Take marks over</source>
+            <translation>Markierungen übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Take over the report's marks</source>
+            <translation>Markierungen des Berichts übernehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Take the key</source>
             <translation>Taste übernehmen</translation>
@@ -9814,6 +9965,11 @@
             <translation>Der Schlüssel für {host} ist vorhanden ({where}). Er wird an keinen anderen Host gesendet.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>the key images were marked on other versions of the images, with other pixels</source>
+            <translation>die Schlüsselbilder wurden auf anderen Fassungen der Bilder mit anderen Pixeln markiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The key was typed before there was a host and was removed: type it again for this address.</source>
             <translation>Der Schlüssel wurde eingegeben, bevor es einen Host gab, und wurde entfernt: Geben Sie ihn für diese Adresse erneut ein.</translation>
@@ -9897,11 +10053,6 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>The mark is locked</source>
             <translation>Die Markierung ist gesperrt</translation>
-        </message>
-        <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>the mark “{0}” was made on another version of the image, with other pixels</source>
-            <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -10107,6 +10258,11 @@
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>the report holds no outline of it; a mask has a file of its own</source>
+            <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />

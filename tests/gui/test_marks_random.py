@@ -45,7 +45,7 @@ from app.views.mark_keeping import MarkKeeping
 from app.workspace import drawing, editing
 from app.workspace.annotations import LIMIT, Annotation
 from app.workspace.layout import LAYOUTS
-from app.workspace.mark_store import MarkStore
+from app.workspace.mark_store import MarkStore, key_id
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 from tests.gui.test_viewports_random import PATIENTS, RunningDecoder, Viewports
@@ -68,7 +68,8 @@ DECISIONS = (State.ACCEPTED, State.REJECTED, State.PROPOSED)
 CUT = (Plane.AXIAL, Plane.CORONAL, Plane.SAGITTAL)
 PLACES = ((5, 9), (60, 40), (30, 70), (85, 12), (44, 44))  # of a drawing's points, in pixels
 TOOLS = tuple(tool for tool in drawing.POINTS if tool != drawing.FREEHAND)
-Contents = dict[str, Annotation]
+Contents = dict[str, Annotation | ImageRef]
+"""Marks and key images by id."""
 
 
 def slice_of(uid: str, version: int) -> Frame:
@@ -181,8 +182,9 @@ class Marks(Viewports):
     # What must be there
 
     def contents(self) -> Contents:
-        every = self.window.workspace.annotations.all()
-        return {one.finding.id: content(one) for one in every}
+        workspace = self.window.workspace
+        marks = {one.finding.id: content(one) for one in workspace.annotations.all()}
+        return marks | {key_id(ref): ref for ref in workspace.key_marks.own}
 
     @contextmanager
     def changing(self, *ids: str, new_on: ImageRef | None = None) -> Generator[None]:
@@ -193,23 +195,33 @@ class Marks(Viewports):
         after = self.contents()
         for key in before | after:
             if key not in before:
-                assert after[key].finding.image == new_on, "a new mark"
+                assert image_of(after[key]) == new_on, "a new mark"
             elif key not in ids:
                 assert after.get(key) == before[key], "another mark has changed"
         self.expected = after
 
-    def number_of(self, mark: Finding) -> int:
+    def number_of(self, mark: Annotation | ImageRef) -> int:
         """The number of the study that a mark is of."""
-        of = mark.plane.frame_of_reference if mark.plane else mark.image.sop_instance_uid
-        return int(of.partition(".")[0])
+        plane = mark.finding.plane if isinstance(mark, Annotation) else None
+        if plane is not None:
+            return int(plane.frame_of_reference.partition(".")[0])
+        uid = image_of(mark).sop_instance_uid
+        if uid in self.decoder.sections:
+            uid = self.decoder.sections[uid][0].instances[0].sop_instance_uid
+        return int(uid.partition(".")[0])
 
-    def is_open(self, mark: Annotation) -> bool:
-        number = str(self.number_of(mark.finding))
+    def is_open(self, mark: Annotation | ImageRef) -> bool:
+        number = str(self.number_of(mark))
         return any(study.uid == number for study in self.window.workspace.studies.all)
 
     def _finding(self, number: int) -> Finding | None:
         every = self.window.workspace.annotations.all()
         return every[number % len(every)].finding if every else None
+
+    def _item(self, key: str) -> Annotation:
+        item = self.window.workspace.annotations.get(key)
+        assert item is not None
+        return item
 
     def _frames_arrive(self) -> None:
         while self.decoder.waiting:
@@ -248,7 +260,7 @@ class Marks(Viewports):
             canvas.drawing_tool.take(made)
             assert made.id in self.contents()
         self.counts["drawn"] += 1
-        self.counts["drawn on a section"] += self.expected[made.id].finding.plane is not None
+        self.counts["drawn on a section"] += picture.ref.sop_instance_uid in self.decoder.sections
 
     def _take(self, canvas: Any, one: Finding, changed: Finding) -> None:
         with self.changing(one.id):
@@ -320,6 +332,14 @@ class Marks(Viewports):
         one = self._finding(number)
         self.window.workspace.annotations.select(one.id if one is not None else "")
 
+    def key_image(self, number: int) -> None:
+        """Mark or unmark the shown frame as a key image."""
+        canvas = self._canvas(number)
+        if canvas is not None:
+            ref = canvas.frame.ref
+            with self.changing(key_id(ref), new_on=ref):
+                self.window.workspace.key_marks.toggle(ref)
+
     # Findings of tools
 
     def tool_starts(self, number: int) -> None:
@@ -348,8 +368,8 @@ class Marks(Viewports):
             made.append(replace(one, score=number / 7, value=number / 3, units="px"))
         replaced = [
             one.finding.id
-            for one in self.expected.values()
-            if one.finding.image == image.ref and one.finding.state is State.PROPOSED
+            for one in self.window.workspace.annotations.on_image(image.ref)
+            if one.finding.state is State.PROPOSED
         ]
         with self.changing(*replaced, new_on=image.ref):
             self.window.workspace.take_results("finder", made, ())
@@ -371,7 +391,7 @@ class Marks(Viewports):
         if one is not None:
             with self.changing(one.id):
                 self.window.workspace.annotations.decide([one.id], state)
-            now = self.expected[one.id].finding
+            now = self._item(one.id).finding
             right = state if not (now.corrected and state is State.ACCEPTED) else State.EDITED
             assert drawing.by_hand(now) or now.state is right
             self.counts["decided"] += 1
@@ -416,9 +436,10 @@ class Marks(Viewports):
             now = old if back else new
             for key in old | new:
                 known = wanted.pop(key, None)
-                if key in now:
-                    shown = now[key].visible or (known is not None and known.visible)
-                    wanted[key] = replace(now[key], visible=shown)
+                if (then := now.get(key)) is not None:
+                    if isinstance(then, Annotation) and isinstance(known, Annotation):
+                        then = replace(then, visible=then.visible or known.visible)
+                    wanted[key] = then
         if back:
             commands.undo()
         else:
@@ -482,6 +503,9 @@ class Marks(Viewports):
         window.marks.close()
         window.marks.deleteLater()
         annotations.forget(self.expected)
+        key_marks = window.workspace.key_marks
+        self.counts["key images over a reopening"] += len(key_marks.own)
+        key_marks.forget({ref.sop_instance_uid for ref in key_marks.own})
         self.counts["marks over a reopening"] += len(self.expected)
         self.asleep |= self.expected
         self.expected, self.done, self.undone = {}, [], []
@@ -504,7 +528,7 @@ class Marks(Viewports):
         self._wait_for(lambda: bool(answers))
         every = self.expected | self.asleep
         kept = {one.study: one.marks for one in answers[0]}
-        numbers = [str(self.number_of(one.finding)) for one in every.values()]
+        numbers = [str(self.number_of(one)) for one in every.values()]
         assert kept == {study: numbers.count(study) for study in numbers}
         gone = [one for one in answers[0] if one.study == str(number % len(PATIENTS))]
         if gone:
@@ -514,7 +538,7 @@ class Marks(Viewports):
             self.done, self.undone = [], []
             for known in (self.expected, self.asleep):
                 for key, one in [*known.items()]:
-                    if str(self.number_of(one.finding)) == gone[0].study:
+                    if str(self.number_of(one)) == gone[0].study:
                         del known[key]
 
     def _wait_for(self, ready: Any) -> None:
@@ -586,6 +610,7 @@ class Marks(Viewports):
                 window.links.set_link(name, False)
             annotations = workspace.annotations
             annotations.forget([one.finding.id for one in annotations.all()])
+            workspace.key_marks.forget({ref.sop_instance_uid for ref in workspace.key_marks.own})
             workspace.close_all()
             workspace.layout.close_second()
             if workspace.layout.screen.slots != LAYOUTS["2x2"]:
@@ -610,7 +635,7 @@ class Marks(Viewports):
         assert not self.asleep, "lost"
         with closing(sqlite3.connect(self.store)) as database:
             rows = database.execute("SELECT id, study FROM marks").fetchall()
-        numbers = {key: self.number_of(one.finding) for key, one in self.expected.items()}
+        numbers = {key: self.number_of(one) for key, one in self.expected.items()}
         assert dict(rows) == {key: str(number) for key, number in numbers.items()}
 
 
@@ -624,8 +649,15 @@ def content(mark: Annotation) -> Annotation:
     return replace(mark, finding=made, kept="", color=0)
 
 
-def counted_since(before: Annotation, now: Annotation) -> bool:
+def image_of(mark: Annotation | ImageRef) -> ImageRef:
+    """The image of a mark, or that is a key image."""
+    return mark.finding.image if isinstance(mark, Annotation) else mark
+
+
+def counted_since(before: Annotation | ImageRef, now: Annotation | ImageRef) -> bool:
     """Whether only the statistics of a mask are new: they are counted on a thread."""
+    if not isinstance(before, Annotation) or not isinstance(now, Annotation):
+        return False
     one = now.finding
     if not isinstance(one.geometry, tuple):
         return False
@@ -757,6 +789,7 @@ STEPS: list[tuple[int, str, Callable[[Random], dict[str, Any]]]] = [
     (3, "paint", lambda r: {"number": any_of(r)}),
     (2, "rename", lambda r: {"number": any_of(r), "text": r.choice(NAMES)}),
     (4, "style", lambda r: {"number": any_of(r), "how": r.choice(STYLES)}),
+    (3, "key_image", lambda r: {"number": any_of(r)}),
     (1, "code", lambda r: {"number": any_of(r)}),
     (3, "delete", lambda r: {"number": any_of(r)}),
     (2, "delete_while_a_scan_goes_on", lambda r: {"number": any_of(r), "opened": r.randrange(3)}),

@@ -173,6 +173,7 @@ class Canvas(ImageView):
         model.display_changed.connect(self._display_changed)
         # A running scan adds to the shown series: "Image 1 / 8" becomes "1 / 96".
         workspace.studies.changed.connect(self._update_overlay)
+        workspace.key_marks.changed.connect(self._update_overlay)
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
         self.view_changed.connect(self._render_view)
@@ -624,6 +625,7 @@ class Canvas(ImageView):
                 self.model.display.colormap if can_colour(job.frame) else "",
                 self._is_true_size(),
                 self._doubts(job.instance),
+                self._workspace.is_key_image(job.frame.ref),
             ),
             self.detail,
         )
