@@ -417,7 +417,10 @@ class Annotations:
                 items.pop(finding_id, None)
             else:
                 self._order.setdefault(finding_id, len(self._order))
-                items[finding_id] = item
+                known = was.get(finding_id)
+                # Hiding is no step: undoing another must not hide what was shown again since.
+                shown = known is not None and known.visible and not item.visible
+                items[finding_id] = replace(item, visible=True) if shown else item
         self._items = dict(sorted(items.items(), key=lambda one: self._order[one[0]]))
         if self.selected and self.selected not in items:
             self.select("")
