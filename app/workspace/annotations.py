@@ -405,11 +405,23 @@ class Annotations:
         keys = [key for key in before | after if before.get(key) is not after.get(key)]
         old = {key: before.get(key) for key in keys}
         new = {key: after.get(key) for key in keys}
-        command = Command(label, do=lambda: self._apply(new), undo=lambda: self._apply(old))
+        # Only what this step has hidden or shown itself is hidden again.
+        hides = any(
+            one is not None and other is not None and one.visible != other.visible
+            for one, other in zip(old.values(), new.values(), strict=True)
+        )
+        command = Command(
+            label,
+            do=lambda: self._apply(new, hides=hides),
+            undo=lambda: self._apply(old, hides=hides),
+        )
         self.commands.push(command, joint)
 
-    def _apply(self, changes: Mapping[str, Annotation | None]) -> None:
-        """Set findings by id, and remove those with None; the order of arrival stays."""
+    def _apply(self, changes: Mapping[str, Annotation | None], *, hides: bool = False) -> None:
+        """Set findings by id, and remove those with None; the order of arrival stays.
+
+        With `hides`, findings may be hidden by it.
+        """
         was = self._items
         items = dict(was)
         for finding_id, item in changes.items():
@@ -418,8 +430,8 @@ class Annotations:
             else:
                 self._order.setdefault(finding_id, len(self._order))
                 known = was.get(finding_id)
-                # Hiding is no step: undoing another must not hide what was shown again since.
-                shown = known is not None and known.visible and not item.visible
+                # Undoing another step must not hide what was shown again since by the list's eye.
+                shown = not hides and known is not None and known.visible and not item.visible
                 items[finding_id] = replace(item, visible=True) if shown else item
         self._items = dict(sorted(items.items(), key=lambda one: self._order[one[0]]))
         if self.selected and self.selected not in items:
