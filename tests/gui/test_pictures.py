@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QPageSize
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLabel
 
 from app.cli import main
 from app.errors import Cancelled, FileProblem
@@ -29,12 +30,13 @@ from app.views.canvas.annotated_render import Look
 from app.views.canvas.corner_text import Corners, Detail
 from app.views.canvas.image_layer import to_qimage
 from app.views.main_window import MainWindow
-from app.views.pictures import printing
+from app.views.pictures import movie_file, printing
 from app.views.pictures.export_dialog import ExportDialog, PrintDialog, write_pictures
 from app.views.pictures.movie_file import encoder_problem
 from app.views.pictures.picture_files import Form
 from app.views.pictures.picture_source import PictureSource, source_of
 from app.workspace.workspace import Workspace
+from tests.gui.heartbeat import Heartbeat, best, stall_ms
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
@@ -302,6 +304,45 @@ def test_an_mp4_has_each_frame_at_its_time(
     starts = np.concatenate([[0], np.cumsum(lasting)])[:5] / ticks * 1000
     assert lasting.size == 5
     assert np.allclose(starts, TIMES, atol=1)
+
+
+@pytest.mark.parametrize("reason", ["", "there is no encoder for MP4 movies"])
+def test_no_export_dialog_stalls_the_window_though_the_movie_library_loads_slowly(
+    window: MainWindow,
+    wait_until: WaitUntil,
+    gui_heartbeat: Heartbeat,
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
+):
+    def slow() -> str:
+        time.sleep(0.3)
+        return reason
+
+    monkeypatch.setattr(movie_file, "encoder_problem", slow)
+    menu = window.actions_
+    actions = (
+        *(menu.export_movie, menu.export_picture, menu.print_picture),
+        *(menu.deidentify, menu.export_dicom),
+    )
+    runs: list[dict[str, float]] = []
+    while not runs or (max(best(runs).values()) >= stall_ms() and len(runs) < 4):
+        runs.append({})
+        for action in actions:
+            gui_heartbeat.restart()
+            action.trigger()
+            (dialog,) = (one for one in window.findChildren(QDialog) if one.isVisible())
+            if action is menu.export_movie:
+                assert isinstance(dialog, ExportDialog)
+                assert not dialog.save_button.isEnabled()
+                told, save = dialog.problem, dialog.save_button
+                wait_until(lambda told=told, save=save: told.text() if reason else save.isEnabled())
+                assert save.isEnabled() is not bool(reason)
+            wait_until(lambda: True)
+            gui_heartbeat.look()
+            runs[-1][action.text()] = gui_heartbeat.longest_ms
+            dialog.reject()
+            wait_until(lambda: True)
+    assert max(best(runs).values()) < stall_ms(), runs
 
 
 def test_what_was_written_goes_when_the_export_is_cancelled_or_fails(
