@@ -176,7 +176,15 @@ def _render(argv: list[str]) -> int:
         help="with corner text, sides and what is drawn over the image; pixels that are not square "
         "have their true shape, in a picture larger than the matrix",
     )
+    parser.add_argument(
+        "--findings",
+        type=Path,
+        metavar="FILE",
+        help="with --annotated: draw these findings (the JSON of `ask --json`, or a DICOM SR)",
+    )
     options = parser.parse_args(argv)
+    if options.findings is not None and not options.annotated:
+        parser.error("--findings needs --annotated")
     from app.headless.render import RenderRequest, render
 
     return render(RenderRequest(**vars(options)))
@@ -185,8 +193,12 @@ def _render(argv: list[str]) -> int:
 def _export(argv: list[str]) -> int:
     from app.headless.export import FORMS, ExportRequest, export
 
-    parser = _parser("export", "Write findings (the JSON of `ask --json`) and images as files.")
-    parser.add_argument("--findings", type=Path, metavar="FILE", help="JSON; none: images only")
+    parser = _parser(
+        "export", "Write findings (the JSON of `ask --json`, or a DICOM SR) and images as files."
+    )
+    parser.add_argument(
+        "--findings", type=Path, metavar="FILE", help="JSON or DICOM SR; none: images only"
+    )
     parser.add_argument("--image", type=Path, required=True, metavar="SRC")
     parser.add_argument("--as", choices=FORMS, required=True, dest="form", metavar="|".join(FORMS))
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")

@@ -40,6 +40,7 @@ no identifiers."""
 
 CONSTANTS = {
     "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
+    "app/imaging/exports.py": ("reason_against", "OTHER_PIXELS"),
     "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
@@ -53,7 +54,7 @@ CONSTANTS = {
 
 ERRORS = (
     *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
-    *("Problem", "problem", "Spacing", "NotAStackError"),
+    *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError"),
 )
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
@@ -68,6 +69,17 @@ REMARKS = {
         'The rule for "{0}" is unusable: it counts as "ask".',
         "Some rules for tools cannot be read: every tool asks.",
         "The rules for {0} are unusable: no tool may {1}.",
+    ),
+    "app/workspace/editing.py": (
+        "a heatmap belongs to its image",
+        "the images have other pixels, and a mask is made of pixels",
+        "the images are shifted, and a mask is made of pixels",
+        "the images do not lie in parallel planes",
+        "its place in the patient is outside this image",
+        "the images differ in size and are not parallel in one frame of reference",
+        *("it has another size", "it has another scale", "it lies in another plane, or is turned"),
+        "its place in the patient is not known, unlike that of the marks, or the reverse",
+        "it belongs to another frame of reference",
     ),
     "app/wiring/window_builder.py": (
         "Some settings were not as expected",

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.errors import FileProblem
+from app.errors import FileProblem, printable
 from app.imaging.decode import Decoder
+from app.imaging.finding_files import read_findings
+from app.imaging.findings import Finding
+from app.imaging.layers import may_be_same_patient
 from app.imaging.openable import REMEDY
-from app.imaging.types import ScanResult
+from app.imaging.types import Content, ScanResult
 from app.wiring import Program
+from app.workspace.studies import instances_of
 
 
 @contextlib.contextmanager
@@ -41,6 +46,57 @@ def scan_source(decoder: Decoder, source: Path) -> ScanResult:
             remedy=problem.remedy if problem else REMEDY,
         )
     return result
+
+
+def given_findings(program: Program, path: Path, result: ScanResult) -> tuple[Finding, ...]:
+    """Return the findings of a JSON file or DICOM structured report on scanned images.
+
+    Those of a report that are on none of the images are left out, which stderr says.
+
+    Raises:
+        FileProblem: The file cannot be read, or holds no findings.
+    """
+    if not _is_dicom(path):
+        return tuple(read_findings(path))
+    given = program.decoder.scan([path]).result().studies
+    reports = [one for one in instances_of(given) if one.content is Content.REPORT]
+    if not reports:
+        raise FileProblem(
+            "it holds no structured report",
+            subject=str(path),
+            remedy="Give the JSON of `ask --json`, or a structured report (SR).",
+        )
+    every = [one for one in instances_of(result.studies) if one.has_frames]
+    found: list[Finding] = []
+    for report in reports:
+        named = set(report.references)
+        images = [
+            one
+            for one in every
+            if one.sop_instance_uid in named and may_be_same_patient(report, one)
+        ]
+        marks = program.decoder.report_findings(report, images).result()
+        found += marks.findings
+        tell_left_out(Counter(reason for _, reason in marks.left_out))
+    return tuple(found)
+
+
+def _is_dicom(path: Path) -> bool:
+    """Return whether a file is no text, in which JSON would begin with a bracket."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(132)
+    except OSError:
+        return False  # what reads it as JSON says what is wrong
+    return start[128:] == b"DICM"
+
+
+def tell_left_out(reasons: Mapping[str, int]) -> None:
+    """Print to stderr how many findings are left out, and why."""
+    for why, count in reasons.items():
+        if count:
+            what = "finding is" if count == 1 else "findings are"
+            print(f"sightline: {count} {what} left out: {printable(why)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ import numpy as np
 
 from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
-from app.headless.common import open_program, scan_source
+from app.headless.common import given_findings, open_program, scan_source, tell_left_out
+from app.headless.render import marks_on
 from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
-from app.imaging.finding_files import read_findings
 from app.imaging.findings import (
     Box,
     Ellipse,
@@ -33,8 +34,6 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
 from app.wiring import Program
-from app.workspace import drawing
-from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
 from app.workspace.workspace import first_to_show
 
@@ -120,9 +119,18 @@ def write_file(path: Path, data: bytes) -> None:
 
 def _subject(program: Program, request: ExportRequest) -> Subject:
     result = scan_source(program.decoder, request.image)
-    given = tuple(read_findings(request.findings)) if request.findings is not None else ()
-    uids = {one.sop_instance_uid for one in instances_of(result.studies) if one.has_frames}
-    here = tuple(one for one in given if one.image.sop_instance_uid in uids)
+    given = ()
+    if request.findings is not None:
+        given = given_findings(program, request.findings, result)
+    images = [one for one in instances_of(result.studies) if one.has_frames]
+    uids = {one.sop_instance_uid for one in images}
+    spaces = {one.get("FrameOfReferenceUID") for one in images} - {""}
+    here = tuple(
+        one
+        for one in given
+        if one.image.sop_instance_uid in uids
+        or (one.plane is not None and one.plane.frame_of_reference in spaces)
+    )
     if given and not here:
         raise FileProblem(
             "none of the findings is on these images",
@@ -135,23 +143,28 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
         if one not in same:
             place = f"{one.image.sop_instance_uid}, frame {one.image.frame + 1}"
             print(f"sightline: made on other pixels: {one.label} ({place})", file=sys.stderr)
-    for count, why in (
-        (len(given) - len(here), "on other images"),
-        (len(here) - len(same), "made on other pixels than these images have"),
-        (len(same) - len(kept), "not accepted; --proposed takes what is only proposed, too"),
-    ):
-        if count:
-            print(f"sightline: {count} findings are left out: {why}", file=sys.stderr)
+    tell_left_out(
+        {
+            "on other images": len(given) - len(here),
+            "made on other pixels than these images have": len(here) - len(same),
+            "not accepted; --proposed takes what is only proposed, too": len(same) - len(kept),
+        }
+    )
     first = first_to_show(result)
     if kept:
-        wanted = kept[0].image.sop_instance_uid
-        every = instances_of(result.studies)
-        first = next(one for one in every if one.sop_instance_uid == wanted)
+        wanted = {one.image.sop_instance_uid for one in kept[:1]}
+        space = kept[0].plane.frame_of_reference if kept[0].plane is not None else None
+        first = next(
+            one
+            for one in images
+            if one.sop_instance_uid in wanted or one.get("FrameOfReferenceUID") == space
+        )
     if first is None or not first.has_frames:
         raise FileProblem(
             "there is no image in it", subject=str(request.image), remedy="Give images."
         )
-    frame = request.frame if request.frame is not None else kept[0].image.frame if kept else 0
+    flat = [one for one in kept if one.plane is None]
+    frame = request.frame if request.frame is not None else flat[0].image.frame if flat else 0
     if not 0 <= frame < first.frames:
         remedy = f"Choose one from 0 to {first.frames - 1}."
         raise UsageError(f"there is no frame {frame}", subject=str(request.image), remedy=remedy)
@@ -167,7 +180,8 @@ def _on_these_pixels(
         FileProblem: None of them was, or an image cannot be read.
     """
     images = {one.sop_instance_uid: one for one in instances_of(result.studies) if one.has_frames}
-    places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in findings)
+    flat = [one for one in findings if one.plane is None]
+    places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in flat)
     refs = {
         (uid, index): program.decoder.frame(images[uid], index).result().ref
         for uid, index in places
@@ -176,7 +190,8 @@ def _on_these_pixels(
     same = tuple(
         one
         for one in findings
-        if refs.get((one.image.sop_instance_uid, one.image.frame)) == one.image
+        if one.plane is not None
+        or refs.get((one.image.sop_instance_uid, one.image.frame)) == one.image
     )
     if findings and not same:
         raise FileProblem(
@@ -205,7 +220,9 @@ def _dicom(subject: Subject) -> bytes:
         picture=picture,
         marked=False,
     )
-    return subject.program.decoder.dicom_object(job).result()
+    made = subject.program.decoder.dicom_object(job).result()
+    tell_left_out(Counter(reason for _, reason in made.left_out))
+    return made.data
 
 
 _COLUMNS = (
@@ -260,7 +277,7 @@ _SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
 
 def _picture(subject: Subject) -> bytes:
     """Return a picture or movie of the image with the findings, without names and dates."""
-    from app.views.canvas.annotated_render import Look, Marks, render_annotated
+    from app.views.canvas.annotated_render import Look, render_annotated
     from app.views.canvas.corner_text import Detail
     from app.views.canvas.scrolling import frame_duration
     from app.views.pictures.picture_files import Form, open_writer
@@ -268,21 +285,17 @@ def _picture(subject: Subject) -> bytes:
     form, image = Form(_PICTURES[subject.request.form]), subject.shown
     every = subject.request.form in _SERIES and subject.request.frame is None
     indices = range(image.frames) if every else (subject.frame,)
-    annotations = tuple(Annotation(one, number) for number, one in enumerate(subject.findings))
-    made = [one for one in subject.findings if not drawing.by_hand(one)]
-    makers = tuple((one.id, one.provenance.tool) for one in made)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"picture.{form.value}"
         with open_writer(path, form, len(indices)) as writer:
             for index in indices:
                 frame = subject.program.decoder.frame(image, index).result()
-                here = tuple(one for one in annotations if one.finding.image == frame.ref)
                 pixels = render_annotated(
                     frame,
                     image,
                     subject.request.window,
                     index,
-                    marks=Marks(here, makers),
+                    marks=marks_on(subject.findings, image, frame),
                     look=Look(detail=Detail.NO_NAMES),
                 )
                 writer.write(pixels, frame_duration(image, index))

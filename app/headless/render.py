@@ -8,20 +8,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError, printable
-from app.headless.common import open_program, scan_source
+from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.imaging import guards
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
+from app.imaging.findings import Finding
 from app.imaging.layers import Layer, LayerFrame, layers_for
 from app.imaging.pixels import pipeline, presentation_pipeline, windows
 from app.imaging.presentation import ImagePresentation, PresentationState
+from app.imaging.space import planes
 from app.imaging.types import (
     MISSING_ROWS,
     Content,
@@ -34,9 +36,14 @@ from app.imaging.types import (
 )
 from app.settings import write_atomic
 from app.tools.files import png_bytes
+from app.workspace import drawing, plane_marks
+from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
 from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
+
+if TYPE_CHECKING:
+    from app.views.canvas.annotated_render import Marks
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
 _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
@@ -60,6 +67,7 @@ class RenderRequest:
             segmentation if `annotated`), the image over which they are drawn is shown.
         plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
         force: Whether `out` may replace an existing file.
+        findings: JSON or structured report whose findings are drawn, if `annotated`.
     """
 
     src: Path
@@ -70,6 +78,7 @@ class RenderRequest:
     series: str = ""
     plane: Plane = Plane.ACQUIRED
     force: bool = False
+    findings: Path | None = None
 
 
 def render(request: RenderRequest) -> int:
@@ -83,7 +92,10 @@ def render(request: RenderRequest) -> int:
     """
     with open_program() as program:
         result = scan_source(program.decoder, request.src)
-        pixels, model, shown = _pixels(program.decoder, result, request)
+        findings = ()
+        if request.findings is not None:
+            findings = given_findings(program, request.findings, result)
+        pixels, model, shown = _pixels(program.decoder, result, request, findings)
         opened = [request.src, *(item.path for item in instances_of(result.studies))]
         with record_export(
             program.audit,
@@ -113,7 +125,10 @@ def _mark(path: Path, model: str) -> None:
 
 
 def _pixels(
-    decoder: Decoder, result: ScanResult, request: RenderRequest
+    decoder: Decoder,
+    result: ScanResult,
+    request: RenderRequest,
+    findings: Sequence[Finding] = (),
 ) -> tuple[NDArray[Any], str, list[str]]:
     """Return the picture, the model that made the image or "", and the UIDs of what is shown."""
     series, instance = _select(result, request)
@@ -169,6 +184,11 @@ def _pixels(
         return _turned(pipeline.render(frame, window), turn), model, shown
     from app.views.canvas.annotated_render import render_annotated
 
+    step = 0.0
+    if request.plane is not Plane.ACQUIRED:
+        plane = planes.frame_plane(frame)
+        source = series if len(series.instances) > 1 else acquired
+        step = plane_marks.slice_step(source, plane) if plane is not None else 0.0
     picture = render_annotated(
         frame,
         instance,
@@ -178,8 +198,32 @@ def _pixels(
         series=series,
         layers=(*_layers_on(decoder, result, instance, index, acquired), *layers),
         state=applied,
+        marks=marks_on(findings, instance, frame, step),
     )
     return picture, model, shown
+
+
+def marks_on(
+    findings: Sequence[Finding], instance: Instance, frame: Frame, step: float = 0.0
+) -> Marks:
+    """Return the findings on a frame for its picture; stderr says which are of other pixels."""
+    from app.views.canvas.annotated_render import Marks
+
+    ref = frame.ref
+    here = (ref.sop_instance_uid, ref.frame)
+    stale = [
+        one
+        for one in findings
+        if (one.image.sop_instance_uid, one.image.frame) == here
+        and one.image != ref
+        and one.plane is None
+    ]
+    tell_left_out({"on another version of the image, with other pixels": len(stale)})
+    space = instance.get("FrameOfReferenceUID")
+    plane = planes.frame_plane(frame, space) if space else None
+    annotations = [Annotation(one, number) for number, one in enumerate(findings)]
+    makers = tuple((one.id, one.provenance.tool) for one in findings if not drawing.by_hand(one))
+    return Marks(plane_marks.shown_on(annotations, frame, plane, step), makers)
 
 
 def _automatic_window(

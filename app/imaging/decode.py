@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
-from app.imaging.exports import DicomExport
+from app.imaging.exports import DicomExport, WrittenObject
 from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
@@ -34,7 +34,7 @@ from app.imaging.processes.futures import (
 from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.report import Report
+from app.imaging.report import Report, ReportMarks
 from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.stacks import STACK_KEYWORD, geometry_text, stack_geometry
@@ -421,14 +421,25 @@ class Decoder:
         """Return a structured report or key object selection as a tree of text."""
         return self._object("report_entry", instance, lambda reply: unpack(Report, reply["report"]))
 
+    def report_findings(
+        self, instance: Instance, images: Sequence[Instance]
+    ) -> Future[ReportMarks]:
+        """Return the marks of a structured report that lie on `images`, the ones that it names."""
+        return self._object(
+            "report_findings_entry",
+            instance,
+            lambda reply: unpack(ReportMarks, reply["marks"]),
+            images=[pack(one) for one in images],
+        )
+
     def presentation(self, instance: Instance) -> Future[PresentationState]:
         """Return the display settings stored in a presentation state."""
         return self._object(
             "presentation_entry", instance, lambda reply: presentation_from(reply["state"])
         )
 
-    def dicom_object(self, export: DicomExport) -> Future[bytes]:
-        """Return the DICOM file (PS3.10) that `export` describes, for the caller to write.
+    def dicom_object(self, export: DicomExport) -> Future[WrittenObject]:
+        """Return the DICOM object that `export` describes, for the caller to write.
 
         The future fails with `FileProblem` if it cannot be made of these images or findings.
         """
@@ -438,7 +449,12 @@ class Decoder:
         reply = self._submit(
             "object_entries:export_entry", payload, Priority.VISIBLE, EXPORT_TIMEOUT_S
         )
-        return converted_reply(reply, path, lambda message: message["file"].tobytes())
+
+        def made(message: dict[str, Any]) -> WrittenObject:
+            left_out = tuple((label, reason) for label, reason in message["left_out"])
+            return WrittenObject(message["file"].tobytes(), left_out)
+
+        return converted_reply(reply, path, made)
 
     def _object(
         self, entry: str, instance: Instance, convert: Callable[[dict[str, Any]], T], **place: Any

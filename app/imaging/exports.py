@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.findings import Finding, State
+from app.imaging.findings import Finding, Heatmap, Mask, State
 from app.imaging.types import Instance, Window
 
 SR, SEG, GSPS, KO, SC = "sr", "seg", "gsps", "ko", "sc"
 KINDS = (SR, SEG, GSPS, KO, SC)
+
+OTHER_PIXELS = "it was made on another version of the image, with other pixels"
+"""The reason why a mark is not written that was drawn on other pixels."""
 
 TITLES = {
     "113000": "Of Interest",
@@ -40,6 +44,7 @@ class View:
             the image; None for all of it.
         flip_h: Whether left and right are exchanged, before the rotation.
         quarter_turns: Clockwise quarter turns, after the flip.
+        pixel_sha256: Hash of the pixels that are meant, as in `ImageRef`; "" for any.
     """
 
     sop_instance_uid: str
@@ -49,6 +54,7 @@ class View:
     area: tuple[float, float, float, float] | None = None
     flip_h: bool = False
     quarter_turns: int = 0
+    pixel_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,41 @@ class DicomExport:
     views: tuple[View, ...] = ()
     picture: NDArray[np.uint8] | None = field(default=None)
     marked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenObject:
+    """A DICOM object that was made.
+
+    Attributes:
+        data: The file (PS3.10).
+        left_out: (label, reason) of each finding that is not in it.
+    """
+
+    data: bytes
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def reason_against(kind: str, finding: Finding, images: Container[str]) -> str:
+    """Return why a finding cannot be in an object of `kind`; "" if nothing speaks against it.
+
+    `images` are the SOP Instance UIDs of the images that the object may refer to. Whether the
+    image has the pixels that the finding was made on is not looked at.
+    """
+    shape = finding.geometry
+    if isinstance(shape, Heatmap):
+        return "a heatmap has no form in it"
+    if kind == GSPS and isinstance(shape, Mask):
+        return "masks are written as a segmentation"
+    if finding.plane is not None:
+        if kind != SR:
+            return "it lies on a section of a volume, to which only a structured report can refer"
+        if not finding.plane.frame_of_reference:
+            return "it lies on a section of a volume without a frame of reference"
+        if isinstance(shape, Mask):
+            return "it is a mask on a section of a volume"
+        return ""
+    return "" if finding.image.sop_instance_uid in images else "its image is not open"
 
 
 def by_hand(finding: Finding) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.imaging.findings import Finding
 from app.imaging.layers import Shape
 
 REFERENCE = "REFERENCE"
@@ -61,6 +62,18 @@ class Report:
     facts: tuple[tuple[str, str], ...]
     root: ReportNode
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMarks:
+    """The marks of a report as findings on open images, and what could not be one.
+
+    Attributes:
+        left_out: (label, reason) of each measurement group that is no finding here.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 def nodes_of(node: ReportNode) -> Iterator[ReportNode]:

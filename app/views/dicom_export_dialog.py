@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View
 from app.imaging.findings import Finding, Mask
 from app.imaging.types import Instance
 from app.settings import write_atomic
+from app.views import wording
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.layouts import column, row
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
 _KIND_TEXTS = {
     SR: translatable("Structured report: marks, measurements and findings"),
     SEG: translatable("Segmentations: masks"),
-    GSPS: translatable("Presentation state: window, layout and marks"),
-    KO: translatable("Key images: this image and those with marks"),
+    GSPS: translatable("Presentation states: window, visible part, turns and marks of each pane"),
+    KO: translatable("Key images; if none is marked as one, this image and those with marks"),
     SC: translatable("Secondary capture: the pane as it is shown"),
 }
+_LISTED = 6  # names of marks that are left out
+MOST_IMAGES = 2000
+"""Images of a series to which a presentation state refers at most."""
+
 _TITLE_TEXTS = {
     "113000": translatable("Of interest"),
     "113002": translatable("For the referring provider"),
@@ -65,7 +71,6 @@ class DicomExportDialog(QDialog):
         self._window, self._image = window, image
         self._background = Background(1, self)
         self._busy = False
-        self._left_out = ""  # which findings are not written, and why
         self.setWindowTitle(tr("Export as DICOM"))
         self.setMinimumWidth(760)
         self.kinds = {kind: QCheckBox(tr(text)) for kind, text in _KIND_TEXTS.items()}
@@ -130,8 +135,7 @@ class DicomExportDialog(QDialog):
             self.folder.setText(name)
 
     def _start(self) -> None:
-        unread, other = self._unmeasured(), self._on_other_pixels()
-        if unread:
+        if unread := self._unmeasured():
             text = tr_n(
                 "%n mark is being measured again. Nothing is written; try again in a moment.",
                 "%n marks are being measured again. Nothing is written; try again in a moment.",
@@ -139,18 +143,10 @@ class DicomExportDialog(QDialog):
             )
             self._tell([text])
             return
-        self._left_out = tr_n(
-            "%n finding is left out: it was made on other pixels than those of the open image.",
-            "%n findings are left out: they were made on other pixels than those of the open "
-            "images.",
-            other,
-        )
-        self._left_out = self._left_out if other else ""
         folder = Path(self.folder.text().strip()).expanduser()
         targets = self._targets(folder)
         if not targets:
-            nothing = tr("There is nothing to write: no such mark or finding in this study.")
-            self._tell([nothing, self._left_out] if self._left_out else [nothing])
+            self._tell([tr("There is nothing to write: no such mark or finding in this study.")])
             return
         there = [path.name for path, _ in targets if path.exists()]
         if there:
@@ -182,18 +178,10 @@ class DicomExportDialog(QDialog):
         scales = self._window.workspace.scales
         return sum(
             scales.is_waiting(one) or (one.plane is None and scales.is_unread(one.image))
-            for one in self._chosen()
+            for one in self._findings()
         )
 
-    def _on_other_pixels(self) -> int:
-        return len(self._chosen()) - len(self._findings())
-
     def _findings(self) -> tuple[Finding, ...]:
-        """Return those of the chosen findings that were made on the pixels of the open images."""
-        is_of = self._window.workspace.scales.is_of
-        return tuple(one for one in self._chosen() if one.plane is not None or is_of(one.image))
-
-    def _chosen(self) -> tuple[Finding, ...]:
         """Return the chosen findings on the images of the shown study."""
         studies = self._window.workspace.studies
         study = studies.study_of(self._image)
@@ -230,30 +218,76 @@ class DicomExportDialog(QDialog):
         if kind == SC:
             picture = pane_pixels(self._window.canvas, self._window.workspace.annotations)
             return [replace(job, findings=(), picture=picture)]
-        flat = [one for one in findings if one.plane is None]
         if kind == KO:
-            images = self._images(flat)
-            return [replace(job, images=_unique((self._image, *images)), findings=tuple(flat))]
+            if keys := self._keys():
+                images = (self._window.workspace.instance_of(one.sop_instance_uid) for one in keys)
+                found = _unique(one for one in images if one is not None)
+                return [replace(job, images=found, findings=(), views=keys)]
+            return [replace(job, images=_unique((self._image, *self._images(findings))))]
         if kind == GSPS:
-            flat = [one for one in flat if not isinstance(one.geometry, Mask)]
-            here = [one for one in flat if self._key(one) == self._key_of(self._image)]
-            images = _unique((self._image, *self._images(here)))
-            return [replace(job, images=images, findings=tuple(here))]
+            return [replace(job, **state) for state in self._states(findings)]
         if kind == SR:
-            if not findings:
-                return []
-            return [replace(job, images=_unique(self._images(flat)) or (self._image,))]
+            images = _unique(self._images(findings)) or (self._image,)
+            return [replace(job, images=images)] if findings else []
         groups: dict[object, list[Finding]] = {}
-        for one in flat:
+        for one in findings:
             if isinstance(one.geometry, Mask):
                 image = self._window.workspace.instance_of(one.image.sop_instance_uid)
                 several = image is not None and image.frames > 1
-                own = one.image.sop_instance_uid if several else ""
-                groups.setdefault((self._key(one), own), []).append(one)
+                own = one.image.sop_instance_uid if several and one.plane is None else ""
+                # What no segmentation can hold goes with the first, whose writer says so.
+                key = (self._key(one), own) if one.plane is None else next(iter(groups), "")
+                groups.setdefault(key, []).append(one)
         return [
-            replace(job, images=_unique(self._images(group)), findings=tuple(group))
+            replace(
+                job, images=_unique(self._images(group)) or (self._image,), findings=tuple(group)
+            )
             for group in groups.values()
         ]
+
+    def _keys(self) -> tuple[View, ...]:
+        """Return the images of the shown study that the user has marked as key images."""
+        workspace = self._window.workspace
+        study = workspace.studies.study_of(self._image)
+        found: list[View] = []
+        for ref in workspace.key_marks.own:
+            image = workspace.studies.with_uid(ref.sop_instance_uid)
+            if image is not None and workspace.studies.study_of(image) is study:
+                uid, pixels = ref.sop_instance_uid, ref.pixel_sha256
+                found.append(View(uid, ref.frame, pixel_sha256=pixels))
+        return tuple(found)
+
+    def _states(self, findings: Sequence[Finding]) -> list[dict[str, Any]]:
+        """Return images, findings and view of a presentation state for each pane.
+
+        A state is about all images of the shown series that have the size of the shown one.
+        """
+        workspace = self._window.workspace
+        made: list[dict[str, Any]] = []
+        for viewport in workspace.layout.visible:
+            shown, acquired = viewport.instance, viewport.acquired
+            if acquired is None or not acquired.has_frames or acquired.kind != "dicom":
+                continue
+            if not workspace.is_same_patient(acquired, self._image):
+                continue
+            if shown is not acquired:  # a section, to which no state can refer
+                continue
+            series = workspace.studies.series_of(acquired)
+            key = self._key_of(acquired)
+            every = series.instances if series is not None else ()
+            images = _unique((acquired, *(one for one in every if self._key_of(one) == key)))
+            images = images[:MOST_IMAGES]
+            uids = {one.sop_instance_uid for one in images}
+            on_section = [one for one in findings if one.plane is not None] if not made else []
+            here = [one for one in findings if one.image.sop_instance_uid in uids]
+            made.append(
+                {
+                    "images": images,
+                    "findings": tuple(dict.fromkeys((*here, *on_section))),
+                    "views": (_view(self._window.viewports.frame_of(viewport).canvas, acquired),),
+                }
+            )
+        return made
 
     def _images(self, findings: Iterable[Finding]) -> list[Instance]:
         instance_of = self._window.workspace.instance_of
@@ -274,11 +308,11 @@ class DicomExportDialog(QDialog):
     ) -> None:
         window, opened = self._window, self._window.workspace.opened_files()
 
-        def work() -> list[tuple[str, SightlineError | None]]:
-            done: list[tuple[str, SightlineError | None]] = []
+        def work() -> list[_Done]:
+            done: list[_Done] = []
             for path, job in targets:
                 try:
-                    data = window.decoder.dicom_object(job).result()
+                    made = window.decoder.dicom_object(job).result()
                     uids = [one.sop_instance_uid for one in job.images]
                     with record_export(
                         window.audit_log,
@@ -288,32 +322,59 @@ class DicomExportDialog(QDialog):
                         opened=opened,
                         replace=replace_files,
                     ):
-                        _save(path, data)
-                    done.append((path.name, None))
+                        _save(path, made.data)
+                    done.append(_Done(path.name, made.left_out))
                 except SightlineError as error:
-                    done.append((path.name, error))
+                    done.append(_Done(path.name, error=error))
                 except Exception as error:
-                    done.append((path.name, unexpected(error)))
+                    done.append(_Done(path.name, error=unexpected(error)))
             return done
 
         self._busy = True
         self._refresh()
         self._background.submit(work, self._show)
 
-    def _show(self, done: Sequence[tuple[str, SightlineError | None]]) -> None:
+    def _show(self, done: Sequence[_Done]) -> None:
         self._busy = False
         self._refresh()
-        lines = [
-            tr("{file}: not written. {reason}").format(file=name, reason=tr_report(error.text))
-            if error
-            else tr("{file}: written").format(file=name)
-            for name, error in done
-        ]
-        self._tell([*lines, self._left_out] if self._left_out else lines)
+        self._tell([line for one in done for line in one.lines()])
 
     def _tell(self, lines: Sequence[str]) -> None:
         self.report.setText("\n".join(lines))
         self.report.show()
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """How the writing of one file ended: what is not in it, or why there is none."""
+
+    name: str
+    left_out: tuple[tuple[str, str], ...] = ()
+    error: SightlineError | None = None
+
+    def lines(self) -> list[str]:
+        """Return it for the user."""
+        if self.error is not None:
+            reason = tr_report(self.error.text)
+            return [tr("{file}: not written. {reason}").format(file=self.name, reason=reason)]
+        labels: dict[str, list[str]] = {}
+        for label_, reason in self.left_out:
+            labels.setdefault(reason, []).append(label_)
+        return [
+            tr("{file}: written").format(file=self.name),
+            *(
+                tr("    left out: {marks}: {reason}").format(
+                    marks=_listed(named), reason=tr_report(reason)
+                )
+                for reason, named in labels.items()
+            ),
+        ]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    counted = Counter(wording.one_line(one) for one in labels)
+    named = [f"{one} ({count})" if count > 1 else one for one, count in counted.items()]
+    return ", ".join(named[:_LISTED]) + (f" +{len(named) - _LISTED}" if named[_LISTED:] else "")
 
 
 def _save(path: Path, data: bytes) -> None:

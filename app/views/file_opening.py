@@ -17,6 +17,7 @@ from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.application import CollectionPause
+from app.views.documents.document_pages import DRAWN
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.notices import Notices
@@ -46,6 +47,7 @@ class _Scan:
 class FileOpening(QObject):
     """Scans the files and folders that the user opens, and adds the results to the workspace."""
 
+    over_images = Signal(object)  # an Instance that is drawn over images, which are open
     opened = Signal(object)  # the ScanResult, when the workspace has it
     studies_opened = Signal(object)  # the paths in which studies were found
 
@@ -122,9 +124,18 @@ class FileOpening(QObject):
     def _add(self, scan: _Scan, result: ScanResult, *, images_only: bool) -> None:
         shown = self._workspace.viewport.instance
         chosen = shown is not scan.before and shown is not self._own
-        if self._workspace.add(result, show=not (scan.shown or chosen), images_only=images_only):
-            scan.shown = True
-            self._own = self._workspace.viewport.instance
+        show = not (scan.shown or chosen)
+        first = first_to_show(result, images_only) if show else None
+        if first is not None and first.content in DRAWN:
+            self._workspace.add(result, show=False)
+            if self._workspace.image_of(first) is not None:
+                self.over_images.emit(first)
+            else:
+                self._workspace.viewport.show(first)
+        elif not self._workspace.add(result, show=show, images_only=images_only):
+            return
+        scan.shown = True
+        self._own = self._workspace.viewport.instance
 
     def _begin_at_the_first(self, result: ScanResult) -> None:
         """Show the first image listed instead of the first one found.

@@ -57,8 +57,10 @@ from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import CommandPalette, commands_of
 from app.views.documents.document_pages import DocumentStack
+from app.views.documents.report_marks import take_marks
 from app.views.file_opening import FileDrops, FileOpening
 from app.views.icons import icon
+from app.views.key_image_signs import KeyImageSigns
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
@@ -170,6 +172,7 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self.arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
+        self.opening.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.hanging = StudyHanging(
             workspace,
             self.background,
@@ -183,6 +186,7 @@ class MainWindow(QMainWindow):
         self.marks: MarkKeeping | None = None
         if marks_file is not None:
             self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
+        self.key_image_signs = KeyImageSigns(workspace, self.loader, self)
         MarkReading(workspace.scales, decoder, self.background, self)
         self.pictures = PictureCommands(self, decoder)
         self.actions_ = MainActions(self)
@@ -285,6 +289,7 @@ class MainWindow(QMainWindow):
     def _take_frame(self, frame: ViewportFrame) -> None:
         """Show the progress and failures of a viewport's plane switch in the window."""
         frame.canvas.leave_keys_to_menus()
+        frame.documents.marks_wanted.connect(self.take_report_marks)
         self.statusBar().addWidget(frame.planes.progress)
         frame.planes.failed.connect(
             lambda title, reason: self.notices.show_notice("warning", title, reason)
@@ -526,6 +531,10 @@ class MainWindow(QMainWindow):
     def export_dicom(self) -> None:
         """Open the dialog that writes findings and the shown image as DICOM objects."""
         dicom_export_dialog.open_dialog(self)
+
+    def take_report_marks(self) -> None:
+        """Put the marks of the shown report on the images."""
+        take_marks(self)
 
     def export_deidentified(self) -> None:
         """Open the dialog that writes a de-identified copy of the shown study."""

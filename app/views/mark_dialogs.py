@@ -200,7 +200,7 @@ class MarkCommands:
         self._background = background
         self._window = window
         self.calibrate = action(tr("Calibrate by this length…"), self._calibrate)
-        self.histogram = action(tr("Histogram of the region…"), self._histogram)
+        self.histogram = action(tr("Statistics and histogram…"), self._histogram)
         self.edit_text = action(tr("Edit the text of the mark"), self._edit_text)
         self.all = (self.calibrate, self.histogram, self.edit_text)
 
@@ -217,7 +217,7 @@ class MarkCommands:
         texts = mark is not None and by_hand and mark.provenance.tool in drawing.TEXTS
         on_own = mark is not None and self._own_frame(mark) is not None
         self.calibrate.setEnabled(mark is not None and on_own and calibration.can_calibrate(mark))
-        self.histogram.setEnabled(mark is not None and drawing.is_region(mark))
+        self.histogram.setEnabled(mark is not None and drawing.has_statistics(mark))
         self.edit_text.setEnabled(texts)
 
     def _own_frame(self, mark: Finding) -> Frame | None:
@@ -244,7 +244,7 @@ class MarkCommands:
 
     def _histogram(self) -> None:
         mark, frame = self._selected(), self._canvas().frame
-        if mark is not None and frame is not None and drawing.is_region(mark):
+        if mark is not None and frame is not None and drawing.has_statistics(mark):
             RegionHistogram(mark, frame, self._background, self._window).show()
 
     def _edit_text(self) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
 from app.errors import SightlineError
+from app.imaging.studies.instance_lists import loaded_instances
+from app.imaging.types import ImageRef, Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.views.translation import tr, tr_n, tr_report
 from app.workspace.annotations import Annotation
-from app.workspace.mark_store import KeptStudy, MarkStore
+from app.workspace.mark_store import KeptStudy, MarkStore, key_id
 from app.workspace.workspace import Workspace
 
 SAVE_MS = 300
@@ -42,11 +45,13 @@ class MarkKeeping(QObject):
         self._notices = notices
         self._work = Background(1, self)  # one thread: what is written later is also later there
         self._saved: dict[str, Annotation] = {}
+        self._saved_keys: dict[str, ImageRef] = {}
         self._study_uids: dict[str, str] = {}  # of images, also of those that were closed since
         self._known: dict[str, str] = {}  # the study of each image with marks in the database
         self._asked: set[str] = set()
         self._purging: set[str] = set()  # SOP Instance UIDs whose marks are being deleted
         self._writing = False
+        self._sent: set[str] = set()  # ids that are being written: what is kept of them is unknown
         self.failing = False
         self._told = ""
         self._pause = QTimer(self, singleShot=True)
@@ -55,7 +60,9 @@ class MarkKeeping(QObject):
         self._soon.timeout.connect(self._ask)
         self._connections = (
             workspace.annotations.changed.connect(self._changed),
+            workspace.key_marks.changed.connect(self._changed),
             workspace.studies.changed.connect(self._studies_changed),
+            workspace.closed.connect(self._studies_closed),
         )
         self._ask()
 
@@ -80,45 +87,62 @@ class MarkKeeping(QObject):
 
     def flush(self) -> bool:
         """Write what has changed and wait for it; return whether every mark is in the database."""
-        changed, removed = self._changes()
-        if not (changed or removed):
+        changes = self._changes()
+        if not any(changes):
             return True
-        future = self._work.submit(
-            partial(self._store.save, self._by_study(changed), removed),
-            lambda _none: self._wrote(changed, removed),
-            self._fail_to_write,
-        )
+        future = self._submit(*changes)
         try:
             self.failing = future is None or future.exception(_CLOSE_S) is not None
         except TimeoutError:  # another program holds the database
             self.failing = True
         if not self.failing:
-            self._wrote(changed, removed)
+            self._wrote(*changes)
         return not self.failing
 
     # Saving
 
     def _changed(self) -> None:
         # At once: a study may be closed before its marks are written.
-        for one in self._workspace.annotations.all():
-            if not self._study_uids.get(one.finding.image.sop_instance_uid):
-                self._study_of(one.finding.image.sop_instance_uid)
+        marked = (one.finding.image for one in self._workspace.annotations.all())
+        for ref in (*marked, *self._workspace.key_marks.own):
+            if not self._study_uids.get(ref.sop_instance_uid):
+                self._study_of(ref.sop_instance_uid)
         if not self._pause.isActive() and not self._writing:
             self._pause.start(SAVE_MS)
 
-    def _changes(self) -> tuple[list[Annotation], list[str]]:
-        """Return the marks to write and the ids to remove."""
+    def _submit(
+        self, changed: list[Annotation], removed: list[str], keys: list[ImageRef]
+    ) -> Future[None] | None:
+        by_study: dict[str, list[ImageRef]] = {}
+        for ref in keys:
+            by_study.setdefault(self._study_of(ref.sop_instance_uid), []).append(ref)
+        return self._work.submit(
+            partial(self._store.save, self._by_study(changed), removed, by_study),
+            lambda _none: self._wrote(changed, removed, keys),
+            self._fail_to_write,
+        )
+
+    def _changes(self) -> tuple[list[Annotation], list[str], list[ImageRef]]:
+        """Return the marks to write, the ids to remove, and the key images to write."""
         items = {one.finding.id: one for one in self._workspace.annotations.all()}
         # What a mark measured is kept until it has been measured again.
         waiting = self._workspace.scales.is_waiting
         changed = [
             one
             for key, one in items.items()
-            if not _alike(self._saved.get(key), one)
+            if (key in self._sent or not _alike(self._saved.get(key), one))
             and one.finding.image.sop_instance_uid not in self._purging
             and not (key in self._saved and waiting(one.finding))
         ]
-        return changed, [key for key in self._saved if key not in items]
+        keys = {key_id(ref): ref for ref in self._workspace.key_marks.own}
+        known = self._saved.keys() | self._saved_keys.keys() | self._sent
+        fresh = [
+            ref
+            for key, ref in keys.items()
+            if (key in self._sent or key not in self._saved_keys)
+            and ref.sop_instance_uid not in self._purging
+        ]
+        return changed, [key for key in known if key not in items and key not in keys], fresh
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
         result: dict[str, list[Annotation]] = {}
@@ -132,21 +156,25 @@ class MarkKeeping(QObject):
         return self._study_uids.get(uid, "")
 
     def _save(self) -> None:
-        changed, removed = self._changes()
-        if not (changed or removed) or self._writing:
+        changes = self._changes()
+        if not any(changes) or self._writing:
             return
         self._writing = True
-        self._work.submit(
-            partial(self._store.save, self._by_study(changed), removed),
-            lambda _none: self._wrote(changed, removed),
-            self._fail_to_write,
-        )
+        changed, removed, keys = changes
+        marks = (one.finding.id for one in changed)
+        self._sent = {*removed, *marks, *map(key_id, keys)}
+        self._submit(*changes)
 
-    def _wrote(self, changed: Sequence[Annotation], removed: Sequence[str]) -> None:
+    def _wrote(
+        self, changed: Sequence[Annotation], removed: Sequence[str], keys: Sequence[ImageRef]
+    ) -> None:
         self._writing = self.failing = False
+        self._sent = set()
         self._told = ""
         for key in removed:
             self._saved.pop(key, None)
+            self._saved_keys.pop(key, None)
+        self._saved_keys |= {key_id(ref): ref for ref in keys}
         for one in changed:
             self._saved[one.finding.id] = one
         self._tell_problem()
@@ -155,6 +183,7 @@ class MarkKeeping(QObject):
 
     def _fail_to_write(self, error: SightlineError) -> None:
         self._writing, self.failing = False, True
+        self._sent = set()
         if self._told != error.text:
             self._told = error.text
             self._notices.show_error(error)
@@ -168,6 +197,19 @@ class MarkKeeping(QObject):
         if problem:
             title = tr("The saved marks could not be read")
             self._notices.show_notice("warning", title, tr_report(problem))
+
+    def _studies_closed(self, studies: Sequence[Study]) -> None:
+        """Remember whose the images were: a tool's result may come after its study is closed."""
+
+        def listed() -> dict[str, str]:
+            return {
+                image.sop_instance_uid: study.uid
+                for study in studies
+                for series in study.series
+                for image in loaded_instances(series.instances)
+            }
+
+        self._work.submit(listed, self._study_uids.update)
 
     # Loading
 
@@ -188,6 +230,8 @@ class MarkKeeping(QObject):
         """Load the marks of images that were opened since."""
         for one in self._workspace.annotations.all():
             self._study_of(one.finding.image.sop_instance_uid)
+        for ref in self._workspace.key_marks.own:
+            self._study_of(ref.sop_instance_uid)
         studies = {study.uid for study in self._workspace.studies.all}
         fresh = [
             uid
@@ -199,14 +243,29 @@ class MarkKeeping(QObject):
         if fresh:
             self._asked.update(fresh)
             self._work.submit(partial(self._store.load, fresh), self._take, self._fail_to_read)
+            read_keys = partial(self._store.load_keys, fresh)
+            self._work.submit(read_keys, self._take_keys, self._fail_to_read)
+
+    def _take_keys(self, loaded: list[ImageRef]) -> None:
+        fresh = {
+            key: ref
+            for ref in loaded
+            if (key := key_id(ref)) not in self._saved_keys  # else it was unmarked here since
+            and ref.sop_instance_uid not in self._purging
+        }
+        self._saved_keys |= fresh
+        if fresh:
+            self._workspace.key_marks.bring_back(fresh.values())
 
     def _take(self, loaded: tuple[list[Annotation], int]) -> None:
         marks, unreadable = loaded
         annotations = self._workspace.annotations
+        # What is saved and not there was deleted here, which is not written yet.
+        there = self._saved.keys() | {one.finding.id for one in annotations.all()}
         fresh = [
             one
             for one in marks
-            if annotations.get(one.finding.id) is None
+            if one.finding.id not in there
             and one.finding.image.sop_instance_uid not in self._purging
         ]
         # Those whose study was unknown when they were saved are written again, with it.
@@ -247,6 +306,10 @@ class MarkKeeping(QObject):
             for key in gone:
                 self._saved.pop(key, None)
             annotations.forget(gone)
+            for key, ref in list(self._saved_keys.items()):
+                if ref.sop_instance_uid in images:
+                    del self._saved_keys[key]
+            self._workspace.key_marks.forget(images)
             self._purging -= images
             done()
 

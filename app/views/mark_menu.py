@@ -23,12 +23,14 @@ from app import paths
 from app.imaging.findings import Code
 from app.imaging.space import planes
 from app.imaging.space.planes import FramePlane
+from app.views import slice_paste
 from app.views.layouts import column, row
 from app.views.theme import DARK, SPACE
 from app.views.translation import tr, tr_report
 from app.views.widgets import label, push_button
 from app.workspace import editing, review
 from app.workspace.annotations import Annotation
+from app.workspace.viewport import REFORMAT
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -120,8 +122,10 @@ class MarkMenu(QMenu):
         self.cut = add(tr("Cut marks"), self._cut, "Ctrl+X")
         self.copy = add(tr("Copy marks"), self._copy, "Ctrl+C", "copy")
         self.paste = add(tr("Paste marks"), self._paste, "Ctrl+V")
+        self.paste_on_slices = add(tr("Paste on several slices…"), self._slices, "Ctrl+Shift+V")
         self.duplicate = add(tr("Duplicate marks"), self._duplicate, "Ctrl+D")
         self.lock = add(tr("Lock or unlock marks"), self._lock)
+        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+H")
         self.rename = add(tr("Rename mark…"), self._rename)
         self.group = add(tr("Group marks…"), self._group)
         self.ungroup = add(tr("Ungroup marks"), self._ungroup)
@@ -136,9 +140,11 @@ class MarkMenu(QMenu):
             self.cut,
             self.copy,
             self.paste,
+            self.paste_on_slices,
             self.duplicate,
             None,
             self.lock,
+            self.hide_marks,
             self.rename,
         ):
             self._put(entry)
@@ -149,12 +155,12 @@ class MarkMenu(QMenu):
             self._attach(frame)
         window.viewports.frame_made.connect(self._attach)
         self._annotations.refused.connect(self._tell_locked)
-        window.findings_list.rename_wanted.connect(self._rename)
 
     @property
     def entries(self) -> tuple[QAction | QMenu | None, ...]:
         """The commands, None for a separator, and the menu of colours."""
-        named = (self.cut, self.copy, self.paste, self.duplicate, None, self.lock, self.rename)
+        pasting = (self.cut, self.copy, self.paste, self.paste_on_slices, self.duplicate)
+        named = (*pasting, None, self.lock, self.hide_marks, self.rename)
         return (*named, self.group, self.ungroup, self.code, self.colors)
 
     def _put(self, entry: QAction | None) -> None:
@@ -211,6 +217,21 @@ class MarkMenu(QMenu):
     def _paste(self) -> None:
         self._paste_kept(self._kept, "Paste marks")
 
+    def _slices(self) -> None:
+        """Paste what was copied, else the selected marks, on slices of the shown series."""
+        window, frame = self._window, self._window.canvas.frame
+        kept, picture = self._kept, self._window.canvas.picture
+        if kept is None and frame is not None and (items := self._here()):
+            kept = editing.copied(items, frame, self._place())
+        if kept is None or picture is None:
+            self._tell(tr("Nothing to paste"), tr("Copy a mark first."))
+            return
+        places = slice_paste.slices_of(window.workspace, picture.job.instance)
+        if len(places) < 2:
+            self._tell(tr("The shown series has a single slice"))
+            return
+        slice_paste.SlicePasteDialog(kept, places, window.decoder, window.workspace, window).open()
+
     def _duplicate(self) -> None:
         items, frame = self._here(), self._window.canvas.frame
         if items and frame is not None:
@@ -222,7 +243,11 @@ class MarkMenu(QMenu):
             self._tell(tr("Nothing to paste"), tr("Copy a mark first."))
             return
         same = any(one.finding.image == frame.ref for one in kept.items)
-        made, reason = editing.pasted(kept, frame, self._place(), 8.0 if same else 0.0)
+        picture = self._window.canvas.picture
+        section = picture is not None and picture.job.instance.kind == REFORMAT
+        made, reason = editing.pasted(
+            kept, frame, self._place(), 8.0 if same else 0.0, section=section
+        )
         self._annotations.put_all(made, text)
         if made:
             self._annotations.select(made[-1].finding.id)
@@ -233,6 +258,11 @@ class MarkMenu(QMenu):
         locked = all(one.locked for one in self._items())
         text = "Unlock marks" if locked else "Lock marks"
         self._annotations.alter(self._ids(), text, lambda one: replace(one, locked=not locked))
+
+    def _hide(self) -> None:
+        hidden = any(one.visible for one in self._items())
+        text = "Hide marks" if hidden else "Show marks"
+        self._annotations.alter(self._ids(), text, lambda one: replace(one, visible=not hidden))
 
     def _ask(self, title: str, text: str, take: Callable[[str], object]) -> None:
         dialog = QInputDialog(self._window)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.imaging.pixels.windows import AUTO
-from app.imaging.types import Plane, Window
+from app.imaging.types import Content, Plane, Window
 from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
@@ -102,6 +102,9 @@ class MainActions:
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         self._display = replace(workspace.viewport.display, window=None)
         workspace.display_changed.connect(self._follow_display)
+        workspace.image_changed.connect(self.refresh)
+        workspace.key_marks.changed.connect(self.refresh)
+        workspace.frame_changed.connect(self.refresh)
         workspace.studies.changed.connect(self.refresh)
         viewports.picture_changed.connect(self.refresh)
         viewports.status_changed.connect(self.refresh)
@@ -251,6 +254,18 @@ class MainActions:
         )
         self.smooth.setToolTip(plain_tip(tip))
         self.smooth.setChecked(settings.smooth)
+        self.snap = add(
+            tr("Snap to edges"),
+            lambda: settings.set_snap(not settings.snap),
+            "Shift+Y",
+            checkable=True,
+        )
+        tip = tr(
+            "Points that are placed or dragged go to the strongest edge nearby; Alt suspends it"
+        )
+        self.snap.setToolTip(plain_tip(tip))
+        self.snap.setChecked(settings.snap)
+        settings.changed.connect(lambda: self.snap.setChecked(settings.snap))
         self.size_menu = QMenu(tr("Size and detail"), window)
         _fill(self.size_menu, (self.magnify, self.true_size, self.calibrate, None, self.smooth))
         settings.changed.connect(lambda: self.smooth.setChecked(settings.smooth))
@@ -272,11 +287,19 @@ class MainActions:
         self.slower = add(tr("Slower cine"), lambda: scroll().change_speed(-1), ",")
         self.next = add(tr("Next image or frame"), lambda: scroll().step(1), "Ctrl+Right")
         self.previous = add(tr("Previous image or frame"), lambda: scroll().step(-1), "Ctrl+Left")
-        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K", "star")
+        self.key_image = add(
+            tr("Mark as key image"), self._toggle_key, "Ctrl+K", "star", checkable=True
+        )
+        self.next_key = add(tr("Next key image"), lambda: key_image(1), "K")
         self.previous_key = add(tr("Previous key image"), lambda: key_image(-1), "Shift+K")
         self.next_series = add(tr("Next series"), lambda: series(1), "N")
         self.previous_series = add(tr("Previous series"), lambda: series(-1), "Shift+N")
         self._icon_is_pause = False
+
+    def _toggle_key(self) -> None:
+        frame = self._workspace.viewport.frame
+        if frame is not None and self._window.canvas.picture is not None:
+            self._workspace.key_marks.toggle(frame.ref)
 
     def _make_drawing_actions(self) -> None:
         def add(text: str, tool: str, shortcut: str, icon: str = "") -> QAction:
@@ -324,13 +347,14 @@ class MainActions:
             tr("Mark a point outside the structure"), drawing.OUTSIDE, "Shift+M", "circle-x"
         )
         self.brush = add(tr("Edit a mask with the brush"), drawing.BRUSH, "Shift+E", "pen-line")
+        self.fill = add(tr("Fill a mask by threshold"), drawing.FILL, "Y", "paint-bucket")
         self.region = add(tr("Window from a drawn region"), drawing.WINDOW_REGION, "W", "scan")
         for tool, action in self.drawing_tools.items():
             if (hint := HINTS.get(tool)) is not None:
                 action.setStatusTip(tr(hint))
         self.measure_menu = _menu_of(self.measures, self._window)
         self.measure_menu.setTitle(tr("Measure"))
-        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand)
+        self.shapes = (self.mark_box, self.ellipse, self.polygon, self.freehand, self.fill)
         self.shape_menu = _menu_of(self.shapes, self._window)
         self.shape_menu.setTitle(tr("Regions"))
         self.mark_commands = MarkCommands(
@@ -361,7 +385,7 @@ class MainActions:
             tr("Delete all findings"),
             lambda: annotations.remove([item.finding.id for item in annotations.all()]),
         )
-
+        self.report_marks = add(tr("Take over the report's marks"), self._window.take_report_marks)
         keeps = self._window.marks is not None
         self.saved_marks = add(tr("Saved marks…"), self._window.show_saved_marks if keeps else None)
 
@@ -386,9 +410,9 @@ class MainActions:
                 *(self.presets, self.region, self.histogram, self.colormaps, self.invert, None),
                 *(self.plane_menu, self.size_menu, self.reset, None),
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
-                *(self.measure_menu, self.shape_menu, self.calibrate_length, None),
+                *(self.measure_menu, self.shape_menu, self.snap, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
-                *(self.previous_key, self.next_key, None),
+                *(self.key_image, self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
             ),
             tr("&Findings"): (
@@ -396,7 +420,13 @@ class MainActions:
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
-                *(self.delete_finding, self.delete_findings, None, self.saved_marks),
+                *(
+                    self.delete_finding,
+                    self.delete_findings,
+                    None,
+                    self.report_marks,
+                    self.saved_marks,
+                ),
             ),
             tr("&Tools"): (*self.pointers, None, *marks, self.segment, None, self.models),
             tr("&Help"): (self.shortcuts, self.edit_keys, self.audit, self.about),
@@ -436,6 +466,7 @@ class MainActions:
                 *((self.mark_menu,) if self._workspace.annotations.selected else ()),
                 self.delete_finding,
                 None,
+                self.key_image,
                 self.fit,
                 self.reset,
                 self.invert,
@@ -517,6 +548,11 @@ class MainActions:
         undo, redo = workspace.commands.undo_label, workspace.commands.redo_label
         self.undo.setStatusTip(wording.one_line(undo))
         self.redo.setStatusTip(wording.one_line(redo))
+        instance, frame = workspace.viewport.instance, workspace.viewport.frame
+        # A section is no image that a key object selection could name.
+        acquired = instance is not None and instance is workspace.acquired and frame is not None
+        self.key_image.setChecked(frame is not None and workspace.key_marks.is_own(frame.ref))
+        report = instance is not None and instance.content is Content.REPORT
         key_images = bool(self._window.documents.key_images.links)
         on_image = (self.invert, self.reset, self.fit, self.one_to_one, self.zoom_in, self.zoom_out)
         turns = (self.flip_h, self.flip_v, self.turn_left, self.turn_right)
@@ -524,8 +560,10 @@ class MainActions:
         of_studies += (self.next_series, self.previous_series)
         for actions, enabled in (
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
-            ((self.region,), has_window),
+            ((self.region, self.fill), has_window),
             ((self.export_dicom,), has_image),
+            ((self.report_marks,), report),
+            ((self.key_image,), has_image and acquired),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
             ((self.copy_picture, self.print_picture), has_image),

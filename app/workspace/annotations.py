@@ -297,7 +297,7 @@ class Annotations:
     def alter(
         self, finding_ids: Iterable[str], label: str, change: Callable[[Annotation], Annotation]
     ) -> None:
-        """Change annotations as one undoable step; locked ones stay, but for their `locked`.
+        """Change annotations as one undoable step; locked ones can be unlocked, hidden and shown.
 
         `change` returns the annotation in place of the given one; it keeps the finding's id.
         """
@@ -307,7 +307,8 @@ class Annotations:
             if item is None:
                 continue
             changed = change(item)
-            if item.locked and replace(item, locked=changed.locked) != changed:
+            free = replace(item, locked=changed.locked, visible=changed.visible)
+            if item.locked and free != changed:
                 refused += 1
             else:
                 after[finding_id] = changed
@@ -416,7 +417,10 @@ class Annotations:
                 items.pop(finding_id, None)
             else:
                 self._order.setdefault(finding_id, len(self._order))
-                items[finding_id] = item
+                known = was.get(finding_id)
+                # Hiding is no step: undoing another must not hide what was shown again since.
+                shown = known is not None and known.visible and not item.visible
+                items[finding_id] = replace(item, visible=True) if shown else item
         self._items = dict(sorted(items.items(), key=lambda one: self._order[one[0]]))
         if self.selected and self.selected not in items:
             self.select("")

@@ -1,4 +1,4 @@
-"""How this computer's screens show images: smooth or sharp, and how large their pixels are."""
+"""How images are shown here: smooth or sharp, how large a screen's pixels are, snapping."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _log = get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class _Kept:
     smooth: bool = True
+    snap: bool = False
     screens: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -35,6 +36,7 @@ class DisplaySettings:
 
     Attributes:
         smooth: Whether enlarged pixels are interpolated.
+        snap: Whether points that are placed or dragged snap to edges.
         problem: A sentence for the user if the file could not be used; else "".
     """
 
@@ -42,7 +44,7 @@ class DisplaySettings:
         self._file = UserFile(file, "The settings of the display", _Kept(), _parse, _dump)
         self.changed: Signal[()] = Signal()
         found = self._file.read()
-        self.smooth, self._screens = found.smooth, dict(found.screens)
+        self.smooth, self.snap, self._screens = found.smooth, found.snap, dict(found.screens)
         self.problem = self._file.problem
 
     def pixel_mm(self, screen: str) -> float | None:
@@ -52,6 +54,10 @@ class DisplaySettings:
     def set_smooth(self, smooth: bool) -> None:
         """Set whether enlarged pixels are interpolated."""
         self._keep(smooth=smooth)
+
+    def set_snap(self, snap: bool) -> None:
+        """Set whether points snap to edges."""
+        self._keep(snap=snap)
 
     def set_pixel_mm(self, screen: str, pixel_mm: float) -> None:
         """Keep the width in mm of a physical pixel of a screen.
@@ -63,34 +69,48 @@ class DisplaySettings:
             raise ValueError("no screen has pixels of this size")
         self._keep(screen=(screen, pixel_mm))
 
-    def _keep(self, smooth: bool | None = None, screen: tuple[str, float] | None = None) -> None:
+    def _keep(
+        self,
+        smooth: bool | None = None,
+        snap: bool | None = None,
+        screen: tuple[str, float] | None = None,
+    ) -> None:
         """Change one value, beside what another program may have changed in the file."""
         if smooth is not None:
             self.smooth = smooth
+        if snap is not None:
+            self.snap = snap
         if screen is not None:
             self._screens[screen[0]] = screen[1]
         try:
-            self._file.change(partial(_changed, smooth=smooth, screen=screen))
+            self._file.change(partial(_changed, smooth=smooth, snap=snap, screen=screen))
         except OSError as error:
             _log.warning("the display settings cannot be kept: %s", type(error).__name__)
         self.changed.emit()
 
 
-def _changed(known: _Kept, smooth: bool | None, screen: tuple[str, float] | None) -> _Kept:
+def _changed(
+    known: _Kept, smooth: bool | None, snap: bool | None, screen: tuple[str, float] | None
+) -> _Kept:
     screens = dict(known.screens)
     if screen is not None:
         screens.pop(screen[0], None)
         screens[screen[0]] = screen[1]
-    return _Kept(known.smooth if smooth is None else smooth, screens)
+    smooth, snap = (
+        (known.smooth if smooth is None else smooth),
+        known.snap if snap is None else snap,
+    )
+    return _Kept(smooth, snap, screens)
 
 
 def _parse(data: Any) -> _Kept:
-    return _Kept(data.get("smooth") is not False, _screens(data.get("screens", {})))
+    snap = data.get("snap") is True
+    return _Kept(data.get("smooth") is not False, snap, _screens(data.get("screens", {})))
 
 
 def _dump(kept: _Kept) -> Any:
     screens = dict(list(kept.screens.items())[-_MOST_SCREENS:])
-    return {"version": 1, "smooth": kept.smooth, "screens": screens}
+    return {"version": 1, "smooth": kept.smooth, "snap": kept.snap, "screens": screens}
 
 
 def _screens(given: Any) -> dict[str, float]:

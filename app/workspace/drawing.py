@@ -79,6 +79,9 @@ LEAST_POINTS = {POLYLINE: 2, POLYGON: 3, FREEHAND: 3}
 BRUSH = "brush"
 """Tool that paints on the mask of a tool's finding, or erases parts of it."""
 
+FILL = "threshold_fill"
+"""Tool that makes a mask of the pixels around one whose values lie in a range."""
+
 WINDOW_REGION = "window_region"
 """Tool that draws a rectangle whose values become the intensity window; it leaves no finding."""
 
@@ -155,13 +158,18 @@ def is_measurement(finding: Finding) -> bool:
 
 
 def is_region(finding: Finding) -> bool:
-    """Return whether the user drew a finding as a region, which has statistics."""
+    """Return whether the user drew a finding as a region."""
     return by_hand(finding) and finding.provenance.tool in REGIONS
+
+
+def has_statistics(finding: Finding) -> bool:
+    """Return whether a finding has statistics of its pixels: the user's regions, and all masks."""
+    return is_region(finding) or isinstance(finding.geometry, Mask)
 
 
 def headline(finding: Finding) -> str:
     """Return the figures of a drawing that has several, for its text on the image; else ""."""
-    several = (BOX, ELLIPSE, POLYGON, FREEHAND, BIDIRECTIONAL, PROBE, CTR)
+    several = (BOX, ELLIPSE, POLYGON, FREEHAND, BRUSH, BIDIRECTIONAL, PROBE, CTR)
     if by_hand(finding) and finding.provenance.tool in several:
         return finding.description.partition(";")[0]
     return ""
@@ -338,8 +346,6 @@ def _still_copied(made: Finding, before: Finding) -> Finding:
 
 def _remeasured(finding: Finding, frame: Frame) -> Finding:
     tool, shape = finding.provenance.tool, finding.geometry
-    if isinstance(shape, Mask):
-        return replace(finding, description=_area(frame, shape))
     unknown = isinstance(shape, Segments) and tool not in _SEGMENTS
     if tool in TEXTS or unknown or isinstance(shape, Heatmap):
         return finding
@@ -368,6 +374,8 @@ _KEPT = (*region_statistics.STATISTICS, *_EXTRA, KNOWN_LENGTH, SERIES_LENGTH)
 
 def _measured(tool: str, frame: Frame, shape: Geometry) -> Measured:
     match shape:
+        case Mask():
+            return mark_measures.mask(frame, shape)
         case Box() | Ellipse() | Polygon():
             found = mark_measures.region(frame, shape)
             return replace(found, value=None, units="") if tool == BOX else found
@@ -409,12 +417,13 @@ def _description(
         note = f"known length, by which {whose} is calibrated by hand"
     if isinstance(shape, Point) and tool in _MARKS:
         return f"x {shape.x:.1f}, y {shape.y:.1f} px"
-    if tool in REGIONS:
+    if tool in REGIONS or isinstance(shape, Mask):
         if isinstance(shape, Box):
             size, _, rest = _size(frame, shape).partition("; ")
         else:
             size = _text_of(named.get("Area")) or ("no area" if note else "")
-            rest = "pixels whose centre lies inside"
+            rest = "the pixels of the mask"
+            rest = rest if isinstance(shape, Mask) else "pixels whose centre lies inside"
         perimeter = _text_of(named.get("Perimeter"))
         perimeter = f"perimeter {perimeter}" if perimeter else ""
         head, spread = _statistics_text(named)
@@ -478,21 +487,34 @@ def _probed(finding: Finding, frame: Frame) -> Finding:
     return _still_copied(made, finding)
 
 
+def statistics_text(finding: Finding) -> str:
+    """Return the statistics of a tool's mask; "" for none, or if its description has them."""
+    if by_hand(finding):
+        return ""
+    named = {one.name: one for one in finding.measurements}
+    return "; ".join(part for part in _statistics_text(named) if part)
+
+
 def pixels_around(finding: Finding) -> float:
-    """Return how many pixels the box around a region covers: how long its statistics take."""
+    """Return how many pixels are looked at for a region's statistics: how long they take."""
+    if isinstance(finding.geometry, Mask):
+        return float(finding.geometry.pixels.size)
     points = np.array(points_of(finding)).reshape(-1, 2)
-    return float(np.prod(np.ptp(points, axis=0) + 1)) if is_region(finding) and len(points) else 0.0
+    if not is_region(finding) or not len(points):
+        return 0.0
+    return float(np.prod(np.ptp(points, axis=0) + 1))
 
 
 def with_statistics(finding: Finding, frame: Frame) -> Finding:
-    """Return `finding`, with the statistics of its pixels if it is a region on a grey image.
+    """Return `finding`, with the statistics of its pixels if it has any and the image is grey.
 
     These are the mean, standard deviation (n - 1) and range of the image's own values (e.g. HU),
     whatever window is shown, of the pixels whose centre lies inside; see `region_statistics`.
-    Padding and pixels hidden by a shutter are left out, and the description says so.
+    Padding and pixels hidden by a shutter are left out, and the description says so; that of a
+    tool's mask stays.
     """
     region = region_statistics.region_of(finding)
-    if region is None or not is_region(finding):
+    if region is None or not has_statistics(finding):
         return finding
     read = region_statistics.region_values(frame, region)
     kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
@@ -501,7 +523,8 @@ def with_statistics(finding: Finding, frame: Frame) -> Finding:
         kept = (*kept, *found.measurements())
         if found.left_out:
             kept = (*kept, Measurement("Pixels left out", float(found.left_out), "px"))
-    return remeasured(replace(finding, measurements=kept), frame)
+    counted = replace(finding, measurements=kept)
+    return remeasured(counted, frame) if by_hand(finding) else counted
 
 
 _STATISTICS = (*region_statistics.STATISTICS, *_EXTRA)
@@ -586,6 +609,12 @@ def new_mask(frame: Frame) -> Finding:
     return Finding(new_id(), frame.ref, shape, LABELS[BRUSH], None, "", made, state=State.ACCEPTED)
 
 
+def filled_mask(frame: Frame, mask: Mask, finding_id: str) -> Finding:
+    """Return a mask drawn by hand, measured, with its statistics; `finding_id` is its id."""
+    made = replace(new_mask(frame), id=finding_id, geometry=mask)
+    return with_statistics(remeasured(made, frame), frame)
+
+
 def repainted(finding: Finding, frame: Frame, mask: Mask) -> Finding:
     """Return a finding corrected to the painted `mask`; its description gives the mask's area."""
     if by_hand(finding):
@@ -631,9 +660,11 @@ def _corrected(
     finding: Finding, frame: Frame, shape: Geometry, value: float | None = None, units: str = ""
 ) -> Finding:
     figures = _area(frame, shape) if isinstance(shape, Mask | Polygon) else ""
+    kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
     return replace(
         outdated(finding, "Corrected by hand", figures),
         geometry=shape,
+        measurements=kept,
         value=value,
         units=units,
         score=None,
@@ -646,15 +677,17 @@ def _corrected(
 def _area(frame: Frame, shape: Mask | Polygon) -> str:
     """Return the area of an outline as text, in cm² where the spacing is known."""
     if isinstance(shape, Mask):
-        y, x = np.nonzero(shape.pixels)
-        pixels = float(len(x))
+        rows, columns = region_statistics.extent(shape)
+        pixels = float(np.count_nonzero(shape.pixels))
+        low, high = (columns.start, rows.start), (columns.stop - 1, rows.stop - 1)
     else:
         x, y = np.array(shape.points).T
         pixels = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+        low, high = (x.min(), y.min()), (x.max(), y.max())
     text = f"{pixels:,.0f} px"
     if not pixels:
         return f"area {text}"
-    low, high = (x.min() - 0.5, y.min() - 0.5), (x.max() + 0.5, y.max() + 0.5)
+    low, high = (low[0] - 0.5, low[1] - 0.5), (high[0] + 0.5, high[1] + 0.5)
     found = geometry.pixel_mm(frame, Box(*low, *high))
     if found is None:
         return f"area {text}"

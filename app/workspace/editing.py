@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,12 +25,13 @@ from app.imaging.findings import (
     new_id,
 )
 from app.imaging.space.planes import FramePlane
-from app.imaging.types import Frame
+from app.imaging.types import Frame, Spacing
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
-from app.workspace.plane_marks import on_plane
+from app.workspace.plane_marks import coincides, on_plane
 
 _SAME_MM = 1e-3
+_SAME_DIRECTION = 1e-3  # of a direction cosine
 
 
 def bounds_of(finding: Finding) -> tuple[float, float, float, float] | None:
@@ -89,27 +90,79 @@ class Copied:
 
     Attributes:
         size: Rows and columns of the image.
+        spacing: Its scale.
     """
 
     items: tuple[Annotation, ...]
     size: tuple[int, int]
     plane: FramePlane | None
+    spacing: Spacing = field(default_factory=Spacing)
 
 
 def copied(items: Sequence[Annotation], frame: Frame, plane: FramePlane | None) -> Copied:
     """Return marks of one image, `frame` in `plane`, as they can be pasted."""
-    return Copied(tuple(items), (frame.rows, frame.columns), plane)
+    return Copied(tuple(items), (frame.rows, frame.columns), plane, frame.spacing)
+
+
+def pasted_on_slice(
+    kept: Copied, frame: Frame, plane: FramePlane | None, *, section: bool = False
+) -> tuple[list[Annotation], str]:
+    """Return copies of marks on another slice of a stack, and why it refuses some, as `pasted`.
+
+    Marks that are on that slice already are passed over. Unlike `pasted`, it refuses all where the
+    slice has other pixels, another direction or another scale than the image of the marks.
+    """
+    if reason := _other_geometry(kept, frame, plane):
+        return [], reason
+    here = replace(kept, items=tuple(one for one in kept.items if not _is_on(one, frame, plane)))
+    return pasted(here, frame, plane, section=section)
+
+
+def _is_on(item: Annotation, frame: Frame, plane: FramePlane | None) -> bool:
+    own = item.finding.plane
+    same = own is not None and plane is not None and coincides(own, plane, 0.0)
+    return same or item.finding.image == frame.ref
+
+
+def _other_geometry(kept: Copied, frame: Frame, plane: FramePlane | None) -> str:
+    """Return how a slice differs from the image of the marks; "" if it is one of the same stack."""
+    if kept.size != (frame.rows, frame.columns):
+        return "it has another size"
+    own = kept.plane
+    if (own is None) != (plane is None):
+        return "its place in the patient is not known, unlike that of the marks, or the reverse"
+    if own is None or plane is None:
+        one, other = kept.spacing, frame.spacing
+        same = (one.row_mm, one.column_mm) == (other.row_mm, other.column_mm)
+        return "" if same else "it has another scale"
+    if own.frame_of_reference != plane.frame_of_reference:
+        return "it belongs to another frame of reference"
+    turned = max(
+        float(np.abs(np.subtract(own.row, plane.row)).max()),
+        float(np.abs(np.subtract(own.column, plane.column)).max()),
+    )
+    if turned > _SAME_DIRECTION:
+        return "it lies in another plane, or is turned"
+    if not np.allclose(own.spacing, plane.spacing, rtol=1e-4):
+        return "it has another scale"
+    return ""
 
 
 def pasted(
-    kept: Copied, frame: Frame, plane: FramePlane | None, aside: float = 0.0
+    kept: Copied,
+    frame: Frame,
+    plane: FramePlane | None,
+    aside: float = 0.0,
+    *,
+    section: bool = False,
 ) -> tuple[list[Annotation], str]:
     """Return copies of marks on another image, and why some could not be pasted ("" if all were).
 
     They keep their place in the patient where both images are parallel in one frame of reference,
     else their pixels where the images have the same size. Values are measured anew. A tool's
     finding becomes a mark by hand, whose description says where it comes from. The copies are
-    `aside` pixels to the right and down, so that they do not hide what they are copies of.
+    `aside` pixels to the right and down, so that they do not hide what they are copies of. On a
+    `section` of a volume they belong to its plane, else to the image alone, as what is drawn there.
     """
     result: list[Annotation] = []
     reason = ""
@@ -118,7 +171,7 @@ def pasted(
         reason = reason or why
         if shape is None:
             continue
-        made = _by_hand(item.finding, frame, shape, plane)
+        made = _by_hand(item.finding, frame, shape, plane if section else None)
         if aside:
             made = moved(made, frame, aside, aside)
         result.append(replace(item, finding=drawing.with_statistics(made, frame), locked=False))
@@ -210,7 +263,7 @@ def _by_hand(finding: Finding, frame: Frame, shape: Geometry, plane: FramePlane 
         group="",
         ratio="",
         rests_on=(),
-        plane=plane if finding.plane is not None else None,
+        plane=plane,
     )
     made = drawing.with_shape(made, frame, shape)
     if note:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.imaging.findings import XY, Box, Ellipse, Measurement, Polygon
+from app.imaging.findings import XY, Box, Ellipse, Mask, Measurement, Polygon
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
+from app.workspace import region_statistics
 
 MICRO = 0.1
 """mm below which a length is given in micrometres."""
@@ -172,14 +173,29 @@ def region(frame: Frame, shape: Box | Ellipse | Polygon) -> Measured:
     if isinstance(shape, Polygon) and crosses_itself(shape):
         note = "; ".join(part for part in ("no area: the outline crosses itself", note) if part)
         return Measured(None, "", note, (perimeter,))
-    if found is None:
-        area = Measurement("Area", pixels, "px²")
-    else:
-        value, units = pixels * found[0] * found[1], "mm²"
-        if value < _MICRO_AREA:
-            value, units = value * 1e6, "µm²"
-        area = Measurement("Area", value, units, found[2].value)
+    area = _area(pixels, found)
     return Measured(area.value, with_source(area), note, (area, perimeter))
+
+
+def mask(frame: Frame, shape: Mask) -> Measured:
+    """Return the area of a mask: the number of its pixels times the area of one."""
+    rows, columns = region_statistics.extent(shape)
+    if not len(rows):
+        return Measured(0.0, "px²", "", (Measurement("Area", 0.0, "px²"),))
+    corners = [(columns[0], rows[0]), (columns[-1], rows[0])]
+    corners += [(columns[-1], rows[-1]), (columns[0], rows[-1])]
+    area = _area(float(np.count_nonzero(shape.pixels)), geometry.scale_at(frame, corners))
+    return Measured(area.value, with_source(area), scale_note(frame, corners), (area,))
+
+
+def _area(pixels: float, found: tuple[float, float, SpacingSource] | None) -> Measurement:
+    """Return an area of so many pixels in mm², or in px² without a scale."""
+    if found is None:
+        return Measurement("Area", pixels, "px²")
+    value, units = pixels * found[0] * found[1], "mm²"
+    if value < _MICRO_AREA:
+        value, units = value * 1e6, "µm²"
+    return Measurement("Area", value, units, found[2].value)
 
 
 def _outline(shape: Box | Ellipse | Polygon) -> tuple[Sequence[XY], Sequence[XY], float]:

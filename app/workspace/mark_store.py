@@ -16,12 +16,14 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from app.errors import FileProblem
 from app.imaging.processes.records import pack, unpack
+from app.imaging.types import ImageRef
 from app.log import get_logger
 from app.workspace.annotations import Annotation
 
@@ -29,6 +31,7 @@ _VERSION = 1
 _BUSY_S = 10.0  # for which a write waits for that of another program
 _AT_ONCE = 500  # values in one statement
 _ARRAY = "$array"
+_KEY = "key:"  # begins the id of a row that stands for a key image
 
 _log = get_logger(__name__)
 
@@ -55,7 +58,7 @@ class KeptStudy:
 
     Attributes:
         study: Study Instance UID.
-        marks: Number of marks.
+        marks: Number of marks, key images among them.
         images: SOP Instance UIDs of the images that have marks.
         saved: When one of them was last changed (ISO 8601, UTC).
     """
@@ -107,7 +110,10 @@ class MarkStore:
         for first in range(0, len(wanted), _AT_ONCE):
             part = wanted[first : first + _AT_ONCE]
             marks = ", ".join("?" * len(part))
-            query = f"SELECT saved, body FROM marks WHERE image IN ({marks}) ORDER BY saved, id"
+            query = (
+                f"SELECT saved, body FROM marks WHERE image IN ({marks}) "
+                f"AND id NOT LIKE '{_KEY}%' ORDER BY saved, id"
+            )
             for saved, body in self._read(query, part):
                 try:
                     found.append(replace(_read_mark(body), kept=saved))
@@ -116,8 +122,22 @@ class MarkStore:
                     unreadable += 1
         return found, unreadable
 
-    def save(self, changed: Mapping[str, Sequence[Annotation]], removed: Iterable[str]) -> None:
-        """Keep marks, by Study Instance UID, and remove others by id, in one transaction."""
+    def load_keys(self, images: Iterable[str]) -> list[ImageRef]:
+        """Return which frames of images, by SOP Instance UID, are marked as key images."""
+        wanted = set(images)
+        query = f"SELECT image, frame, pixels FROM marks WHERE id LIKE '{_KEY}%' ORDER BY saved, id"
+        return [ImageRef(*row) for row in self._read(query) if row[0] in wanted]
+
+    def save(
+        self,
+        changed: Mapping[str, Sequence[Annotation]],
+        removed: Iterable[str],
+        keys: Mapping[str, Sequence[ImageRef]] = MappingProxyType({}),
+    ) -> None:
+        """Keep marks and key images, by Study Instance UID, and remove others by id, at once.
+
+        The id of a key image is given by `key_id`.
+        """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         rows: list[tuple[str, str, str, int, str, str, bytes]] = []
         for study, marks in changed.items():
@@ -125,6 +145,10 @@ class MarkStore:
                 ref = one.finding.image
                 place = (study, ref.sop_instance_uid, ref.frame, ref.pixel_sha256)
                 rows.append((one.finding.id, *place, now, _written_mark(one)))
+        for study, refs in keys.items():
+            for ref in refs:
+                place = (study, ref.sop_instance_uid, ref.frame, ref.pixel_sha256)
+                rows.append((key_id(ref), *place, now, b""))
         gone = [(one,) for one in removed]
 
         def write(database: sqlite3.Connection) -> None:
@@ -248,6 +272,11 @@ class MarkStore:
             remedy = "Use that version, or move the file away."
         _log.warning("%s (%s)", reason, type(error).__name__)
         return FileProblem(reason, subject=str(self.path), remedy=remedy, detail=str(error))
+
+
+def key_id(ref: ImageRef) -> str:
+    """Return the id under which a key image is kept."""
+    return f"{_KEY}{ref.sop_instance_uid}:{ref.frame}:{ref.pixel_sha256}"
 
 
 def _written_mark(mark: Annotation) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Frame, ImageRef, Instance, Series
 from app.workspace import drawing
+from app.workspace.annotations import Annotation
 
 _PARALLEL = 1e-4  # 1 - cosine: 0.8 degrees
 _ALIGNED = 1e-6  # mm by which sides of a box may be askew and still be a box
@@ -105,6 +106,24 @@ def measured_on(there: Finding, frame: Frame, most: float = math.inf) -> Finding
         return there
     here = drawing.with_shape(there, frame, there.geometry)
     return drawing.with_statistics(here, frame) if drawing.pixels_around(here) <= most else here
+
+
+def shown_on(
+    annotations: Iterable[Annotation], frame: Frame, plane: FramePlane | None, step: float
+) -> tuple[Annotation, ...]:
+    """Return the annotations on a frame, and those of sections in its plane, measured there.
+
+    `plane` is the frame's, None without a frame of reference; for `step` see `coincides`.
+    """
+    found: list[Annotation] = []
+    for one in annotations:
+        if one.finding.image == frame.ref:
+            found.append(one)
+        elif plane is not None and one.finding.plane is not None:
+            there = on_plane(one.finding, frame.ref, plane, step)
+            if there is not None:
+                found.append(replace(one, finding=measured_on(there, frame)))
+    return tuple(found)
 
 
 def _is_upright(corners: Sequence[XY]) -> bool:

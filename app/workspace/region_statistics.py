@@ -3,7 +3,8 @@
 A pixel belongs to a region if its centre lies inside the outline. A centre exactly on the outline
 belongs to it on the left, and at the top of a polygon, but not on the right nor at the bottom: two
 regions that share an edge share no pixel. A polygon that crosses itself is filled by the even-odd
-rule. Values are the image's own (Modality LUT or real world map), never those of the screen.
+rule. A mask holds its own pixels. Values are the image's own (Modality LUT or real world map),
+never those of the screen.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.findings import XY, Box, Ellipse, Finding, Measurement, Polygon
+from app.imaging.findings import XY, Box, Ellipse, Finding, Mask, Measurement, Polygon
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.greys import modality_values
 from app.imaging.types import Frame
 
-Region = Box | Ellipse | Polygon
+Region = Box | Ellipse | Polygon | Mask
 
 STORED_UNITS = "stored value"
 """Units of a value that the file neither rescales nor names."""
@@ -69,6 +70,9 @@ STATISTICS = ("Mean", "Standard deviation", "Minimum", "Maximum", "Pixels")
 
 def inside(region: Region, frame: Frame) -> tuple[range, range, NDArray[np.bool_]]:
     """Return the rows and columns around a region, and a bool array of them, True inside."""
+    if isinstance(region, Mask):
+        rows, columns = extent(region)
+        return rows, columns, region.pixels[rows.start : rows.stop, columns.start : columns.stop]
     if isinstance(region, Polygon):
         x, y = np.array(region.points, dtype=np.float64).reshape(-1, 2).T
         edges = float(x.min()), float(y.min()), float(x.max()), float(y.max())
@@ -85,6 +89,16 @@ def inside(region: Region, frame: Frame) -> tuple[range, range, NDArray[np.bool_
     reach = half_width * np.sqrt(down)[:, None]
     x = np.asarray(columns)[None, :]
     return rows, columns, (x >= center - reach - _EDGE) & (x < center + reach - _EDGE)
+
+
+def extent(mask: Mask) -> tuple[range, range]:
+    """Return the rows and columns around the pixels of a mask; both empty if it has none."""
+    down = np.flatnonzero(mask.pixels.any(axis=1))
+    if not down.size:
+        return range(0), range(0)
+    rows = range(int(down[0]), int(down[-1]) + 1)
+    across = np.flatnonzero(mask.pixels[rows.start : rows.stop].any(axis=0))
+    return rows, range(int(across[0]), int(across[-1]) + 1)
 
 
 def _span(low: float, high: float, size: int) -> range:
@@ -132,6 +146,21 @@ def region_values(frame: Frame, region: Region) -> tuple[NDArray[np.float64], st
     return modality_values(frame, stored), value_units(frame), left_out
 
 
+def frame_values(frame: Frame) -> tuple[NDArray[np.float64], str] | None:
+    """Return all values of a grey image, [rows, columns], and their units as `region_values` does.
+
+    A pixel without a value is nan. None for a colour image, or if no pixel has a value.
+    """
+    read = region_values(frame, Box(-0.5, -0.5, frame.columns - 0.5, frame.rows - 0.5))
+    if read is None or not read[0].size:
+        return None
+    if not read[2]:
+        return read[0].reshape(frame.rows, frame.columns), read[1]
+    values = np.full((frame.rows, frame.columns), np.nan)
+    values[pipeline.have_values(frame, range(frame.rows), range(frame.columns))] = read[0]
+    return values, read[1]
+
+
 def value_units(frame: Frame) -> str:
     """Return the units of a grey image's modality values."""
     if frame.rescale.units:
@@ -160,7 +189,7 @@ def region_of(finding: Finding) -> Region | None:
     shape = finding.geometry
     if isinstance(shape, Polygon) and len(shape.points) < 3:
         return None
-    return shape if isinstance(shape, Box | Ellipse | Polygon) else None
+    return shape if isinstance(shape, Box | Ellipse | Polygon | Mask) else None
 
 
 def histogram(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

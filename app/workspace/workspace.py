@@ -18,6 +18,7 @@ from app.tools.images import OpenImage
 from app.workspace import calibration, drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
+from app.workspace.key_marks import KeyMarks
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
 from app.workspace.layout import MOST, Layout, Screen, Slot
@@ -63,6 +64,7 @@ class Workspace:
         self.studies = Studies()
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
+        self.key_marks = KeyMarks(self.commands)
         self.scales = MarkScales(
             self.annotations, self.studies, self.instance_of, self.study_uid_of
         )
@@ -135,7 +137,7 @@ class Workspace:
         for viewport in self.layout.made:
             viewport.close()
         models = (self.studies, self.commands, self.annotations, self.layout, self.panes)
-        models = (*models, self.scales)
+        models = (*models, self.key_marks, self.scales)
         for model in (self, *models, self._layer_store):
             for value in vars(model).values():
                 if isinstance(value, Signal):
@@ -354,6 +356,11 @@ class Workspace:
         notes = self._rejected.get(instance.sop_instance_uid, ())
         mine = (item for item in notes if may_be_same_patient(item, instance))
         return next((item.note.split(":")[0] for item in mine), "")
+
+    def is_key_image(self, ref: ImageRef) -> bool:
+        """Return whether a frame is marked as a key image, or named by a key object selection."""
+        named = self.key_marks.is_named(ref.sop_instance_uid, ref.frame)
+        return named or self.key_marks.is_own(ref)
 
     @property
     def acquired(self) -> Instance | None:

@@ -4,6 +4,11 @@
     <context>
         <name>Sightline</name>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>    left out: {marks}: {reason}</source>
+            <translation>    weggelassen: {marks}: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -142,15 +147,6 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>%n findings are left out: they were made on other pixels than those of the open images.</source>
-            <extracomment>Singular: %n finding is left out: it was made on other pixels than those of the open image.</extracomment>
-            <translation>
-                <numerusform>%n Befund wird ausgelassen: Er entstand auf anderen Pixeln als denen des geöffneten Bildes.</numerusform>
-                <numerusform>%n Befunde werden ausgelassen: Sie entstanden auf anderen Pixeln als denen der geöffneten Bilder.</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
             <location filename="../../app/views/main_window.py" />
             <source>%n findings removed</source>
             <extracomment>Singular: %n finding removed</extracomment>
@@ -178,6 +174,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/browser/study_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <location filename="../../app/views/wording.py" />
             <source>%n key images</source>
@@ -203,6 +200,33 @@
             <translation>
                 <numerusform>%n Markierung wird neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
                 <numerusform>%n Markierungen werden neu gemessen. Nichts wird geschrieben; versuchen Sie es gleich noch einmal.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks are there already</source>
+            <extracomment>Singular: %n mark is there already</extracomment>
+            <translation>
+                <numerusform>%n Markierung ist schon da</numerusform>
+                <numerusform>%n Markierungen sind schon da</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks left out: {reason}</source>
+            <extracomment>Singular: %n mark left out: {reason}</extracomment>
+            <translation>
+                <numerusform>%n Markierung weggelassen: {reason}</numerusform>
+                <numerusform>%n Markierungen weggelassen: {reason}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>%n marks taken over</source>
+            <extracomment>Singular: %n mark taken over</extracomment>
+            <translation>
+                <numerusform>%n Markierung übernommen</numerusform>
+                <numerusform>%n Markierungen übernommen</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -531,6 +555,16 @@
             <translation>eine GGUF-Datei oder ein Ordner mit Transformers-Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>a heatmap belongs to its image</source>
+            <translation>eine Heatmap gehört zu ihrem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>a heatmap has no form in it</source>
+            <translation>eine Heatmap hat darin keine Form</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>A key will be kept in {new_place}, for {host} only; Sightline never writes it to a file.</source>
             <translation>Ein Schlüssel wird in {new_place} aufbewahrt, nur für {host}; Sightline schreibt ihn nie in eine Datei.</translation>
@@ -840,6 +874,7 @@
             <translation>Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>AI findings</source>
             <translation>KI-Befunde</translation>
@@ -1556,6 +1591,11 @@
             <translation>Rechteck</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Boxes and outlines</source>
+            <translation>Rechtecke und Umrisse</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Brain</source>
             <translation>Gehirn</translation>
@@ -1666,6 +1706,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
+            <location filename="../../app/views/slice_paste.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
@@ -1705,6 +1746,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Change shortcuts…</source>
             <translation>Tastenkürzel ändern…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>Change the words or the filter above.</source>
+            <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1854,6 +1900,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Choose a range of slices without it.</source>
+            <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Choose a smaller size, or numbered PNG files</source>
             <translation>Wählen Sie eine kleinere Größe oder nummerierte PNG-Dateien</translation>
@@ -1952,6 +2003,11 @@
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Click a pixel for its value</source>
             <translation>Auf ein Pixel klicken: sein Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/drawing_tool.py" />
+            <source>Click a pixel to fill from; drag up or down for the range</source>
+            <translation>Ein Pixel anklicken, von dem aus gefüllt wird; nach oben oder unten ziehen für den Bereich</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -2851,8 +2907,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>edit a mask; Shift erases</source>
-            <translation>Maske bearbeiten; Umschalt radiert</translation>
+            <source>edit a mask, Shift erases; fill one by threshold</source>
+            <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -3095,6 +3151,11 @@
             <translation>Exportieren…</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>F2, Enter on a finding</source>
+            <translation>F2, Enter auf einem Befund</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Facies Diaphragmatica</source>
             <translation>Facies diaphragmatica</translation>
@@ -3182,6 +3243,21 @@
             <translation>Datei…</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Fill a mask by threshold</source>
+            <translation>Maske nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Fill only within the box, ellipse or outline that was drawn around the pixel</source>
+            <translation>Nur innerhalb des Rechtecks, der Ellipse oder des Umrisses füllen, die um das Pixel gezeichnet sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Filter the findings</source>
+            <translation>Befunde filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
@@ -3246,6 +3322,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>First slice</source>
+            <translation>Erste Schicht</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -3480,6 +3561,16 @@
             <translation>aus einer Region</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>From any source</source>
+            <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>From slice</source>
+            <translation>Von Schicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>From the report</source>
             <translation>Aus dem Bericht</translation>
@@ -3616,6 +3707,7 @@
             <translation>Heatmap: {label}, Score {score:.2f}</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Heatmaps</source>
             <translation>Heatmaps</translation>
@@ -3646,6 +3738,11 @@
             <translation>Alle Befunde ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Hide or show marks</source>
+            <translation>Markierungen aus- oder einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Hide this layer</source>
             <translation>Dieses Overlay ausblenden</translation>
@@ -3661,6 +3758,11 @@
             <translation>High Bit {0} widerspricht Bits Stored {1}: Die Bits {2} werden verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Highest value</source>
+            <translation>Höchster Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/histogram_panel.py" />
             <source>Histogram</source>
             <translation>Histogramm</translation>
@@ -3669,11 +3771,6 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Histogram of the region</source>
             <translation>Histogramm des Bereichs</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/mark_dialogs.py" />
-            <source>Histogram of the region…</source>
-            <translation>Histogramm des Bereichs…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3820,6 +3917,11 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Images read</source>
             <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>In any state</source>
+            <translation>In jedem Zustand</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -4006,6 +4108,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>it asks for {0}: the image is fitted to the window instead</source>
             <translation>es verlangt {0}: Das Bild wird stattdessen in das Fenster eingepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it belongs to another frame of reference</source>
+            <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -4232,6 +4339,11 @@
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it does not say on which frame of its image it lies</source>
+            <translation>sie sagt nicht, auf welchem Frame ihres Bildes sie liegt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it does not say where the voxels are</source>
             <translation>es sagt nicht, wo die Voxel sind</translation>
@@ -4268,6 +4380,16 @@
             <translation>es gibt für einige Bilder kein Graufenster: Der volle Bereich wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another scale</source>
+            <translation>sie hat einen anderen Maßstab</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it has another size</source>
+            <translation>sie ist anders groß</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it has exactly as many voxels as the image, but lies up to {0} mm away from it, so one of the two has lost its position</source>
             <translation>es hat genau so viele Voxel wie das Bild, liegt aber bis zu {0} mm davon entfernt, also hat eines von beiden seine Position verloren</translation>
@@ -4291,6 +4413,11 @@
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>it has the {0} as {1}, but is another image</source>
             <translation>es hat dieselbe {0} wie {1}, ist aber ein anderes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it has too many points</source>
+            <translation>sie hat zu viele Punkte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -4364,6 +4491,12 @@
             <translation>es ist eine Übersichtsaufnahme (Localizer)</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it is a mask on a section of a volume</source>
+            <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
             <translation>es ist ein Bericht ohne Inhalt</translation>
@@ -4479,9 +4612,34 @@
             <translation>es führt von https zu http, was nicht sicher ist</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies in a whole slide, not in one image of it</source>
+            <translation>sie liegt in einem ganzen Objektträger, nicht in einem Bild davon</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>it lies in another plane, or is turned</source>
+            <translation>sie liegt in einer anderen Ebene oder ist gedreht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it lies on a section of a volume without a frame of reference</source>
+            <translation>sie liegt auf einem Schnitt durch ein Volumen ohne Bezugssystem (Frame of Reference)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it lies on a section of a volume, to which only a structured report can refer</source>
+            <translation>sie liegt auf einem Schnitt durch ein Volumen, auf den nur ein strukturierter Bericht verweisen kann</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>it lies on another pixel grid than the slices: not drawn on sections through them</source>
             <translation>es liegt auf einem anderen Pixelraster als die Schichten: auf Schnitten hindurch nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>it lies outside its image</source>
+            <translation>sie liegt außerhalb ihres Bildes</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -4569,6 +4727,11 @@
             <translation>es wurde an einer anderen Studie als das Bild erstellt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>it was made on another version of the image, with other pixels</source>
+            <translation>sie wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>It would be too small or too large for the screen.</source>
             <translation>Es wäre zu klein oder zu groß für den Bildschirm.</translation>
@@ -4649,6 +4812,11 @@
             <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its coordinates are damaged</source>
+            <translation>ihre Koordinaten sind beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its coordinates are damaged; not drawn</source>
             <translation>die Koordinaten sind beschädigt; nicht gezeichnet</translation>
@@ -4727,6 +4895,22 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
             <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_gsps.py" />
+            <source>its image has another size or scale of greys</source>
+            <translation>ihr Bild hat eine andere Größe oder Grauskala</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image has no such frame</source>
+            <translation>ihr Bild hat diesen Frame nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its image is not open</source>
+            <translation>ihr Bild ist nicht geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -4829,6 +5013,11 @@
             <translation>das Overlay {0} ist beschädigt und wird nicht gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>its parts lie on several images</source>
+            <translation>ihre Teile liegen auf mehreren Bildern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>its pixels are compressed, though declared uncompressed ({0})</source>
             <translation>die Pixel sind komprimiert, obwohl als unkomprimiert bezeichnet ({0})</translation>
@@ -4842,6 +5031,16 @@
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>its pixels are damaged or cut short ({0} compression)</source>
             <translation>die Pixel sind beschädigt oder abgeschnitten ({0}-Kompression)</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is not known, unlike that of the marks, or the reverse</source>
+            <translation>ihr Ort im Patienten ist nicht bekannt, anders als der der Markierungen, oder umgekehrt</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>its place in the patient is outside this image</source>
+            <translation>ihr Ort im Patienten liegt außerhalb dieses Bildes</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -5116,6 +5315,11 @@
             <translation>Schlüssel</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/corner_text.py" />
+            <source>Key image</source>
+            <translation>Schlüsselbild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Key images</source>
@@ -5123,8 +5327,8 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>Key images: this image and those with marks</source>
-            <translation>Schlüsselbilder: dieses Bild und die mit Markierungen</translation>
+            <source>Key images; if none is marked as one, this image and those with marks</source>
+            <translation>Schlüsselbilder; ist keines als solches markiert, dieses Bild und die mit Markierungen</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -5201,6 +5405,11 @@
             <location filename="../../app/views/saved_marks.py" />
             <source>Last changed</source>
             <translation>Zuletzt geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Last slice</source>
+            <translation>Letzte Schicht</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -5443,6 +5652,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>List the findings whose label, group, description or code contains all words</source>
+            <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
@@ -5555,6 +5769,11 @@
             <translation>Untere Grenze des Fensters</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Lowest value</source>
+            <translation>Niedrigster Wert</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Lung</source>
             <translation>Lunge</translation>
@@ -5570,6 +5789,7 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
             <translation>Von Hand</translation>
@@ -5641,6 +5861,11 @@
             <translation>Rechteck, Punkt, Punkt außerhalb markieren</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>mark a key image; next, previous one</source>
+            <translation>Schlüsselbild markieren; nächstes, voriges</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a point</source>
             <translation>Punkt markieren</translation>
@@ -5651,9 +5876,19 @@
             <translation>Punkt außerhalb der Struktur markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Mark as key image</source>
+            <translation>Als Schlüsselbild markieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>Mark the key images anew.</source>
+            <translation>Markieren Sie die Schlüsselbilder neu.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -5666,7 +5901,7 @@
             <translation>Von Hand markiert</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/objects/writing.py" />
+            <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
         </message>
@@ -5695,6 +5930,16 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Mask</source>
             <translation>Maske</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Masks</source>
+            <translation>Masken</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/exports.py" />
+            <source>masks are written as a segmentation</source>
+            <translation>Masken werden als Segmentierung geschrieben</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5780,6 +6025,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Measured by hand</source>
             <translation>Von Hand gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Measurements</source>
+            <translation>Messungen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -5946,6 +6196,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <source>Name</source>
@@ -6038,11 +6289,6 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>next, previous key image</source>
-            <translation>nächstes, voriges Schlüsselbild</translation>
-        </message>
-        <message>
-            <location filename="../../resources/tables/window.toml" />
             <source>next, previous series</source>
             <translation>nächste, vorige Serie</translation>
         </message>
@@ -6075,6 +6321,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>No finding matches</source>
+            <translation>Kein Befund passt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -6147,6 +6398,11 @@
             <translation>Keine Markierung auf dem gezeigten Bild ist ausgewählt</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/report_marks.py" />
+            <source>No mark was taken over</source>
+            <translation>Keine Markierung wurde übernommen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -6160,6 +6416,11 @@
             <location filename="../../app/agent/llm/probe.py" />
             <source>no model is named</source>
             <translation>es ist kein Modell angegeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>no open image that the report names lies in its plane</source>
+            <translation>kein geöffnetes Bild, das der Bericht nennt, liegt in ihrer Ebene</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -6241,6 +6502,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>none of its voxels has a label</source>
             <translation>keines der Voxel hat ein Label</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>none of the marks can be written: {0}</source>
+            <translation>keine der Markierungen kann geschrieben werden: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6462,6 +6728,11 @@
             <translation>Nichts wurde kopiert: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Nothing was pasted: on slice {number}, {reason}</source>
+            <translation>Nichts wurde eingefügt, wegen Schicht {number}: {reason}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>nothing was recorded</source>
             <translation>nichts wurde aufgezeichnet</translation>
@@ -6502,6 +6773,11 @@
             <translation>unbekannter Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Of any kind</source>
+            <translation>Jeder Art</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Of interest</source>
             <translation>Von Interesse</translation>
@@ -6520,6 +6796,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>of the film scanner</source>
             <translation>des Filmscanners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>of {count}</source>
+            <translation>von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -6623,6 +6904,11 @@
             <translation>es werden nur https-Adressen abgerufen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Only on the shown image</source>
+            <translation>Nur auf dem gezeigten Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>only partly understood: its blending of images is not applied</source>
             <translation>nur teilweise verstanden: Das Überblenden von Bildern wird nicht angewendet</translation>
@@ -6643,6 +6929,11 @@
             <translation>nur die ersten {0} Inhaltselemente werden gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>only the first {0} marks are taken</source>
+            <translation>nur die ersten {0} Markierungen werden übernommen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>only the first {0} shapes are drawn</source>
             <translation>nur die ersten {0} Formen werden gezeichnet</translation>
@@ -6656,6 +6947,11 @@
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>only uncompressed voxels can be counted from the file's end</source>
             <translation>nur unkomprimierte Voxel können vom Ende der Datei aus gezählt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Only within the region</source>
+            <translation>Nur in der Region</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -6773,11 +7069,6 @@
             <translation>Öffnen Sie jenen Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>Open that version, or delete the marks that are listed but not drawn.</source>
-            <translation>Diese Fassung öffnen oder die Markierungen löschen, die gelistet, aber nicht gezeichnet sind.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open the demo</source>
             <translation>Demo öffnen</translation>
@@ -6806,6 +7097,11 @@
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>Open the images directly</source>
             <translation>Öffnen Sie die Bilder direkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Open the images on which they were made, or save a secondary capture.</source>
+            <translation>Öffnen Sie die Bilder, auf denen sie gemacht wurden, oder speichern Sie ein Secondary Capture.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6983,9 +7279,29 @@
             <translation>teilweise angewendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste</source>
+            <translation>Einfügen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Paste marks</source>
             <translation>Markierungen einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>paste marks on several slices, hide or show them</source>
+            <translation>Markierungen auf mehreren Schichten einfügen, aus- oder einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>Paste on several slices</source>
+            <translation>Auf mehreren Schichten einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>Paste on several slices…</source>
+            <translation>Auf mehreren Schichten einfügen…</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7190,6 +7506,16 @@
             <translation>Punkt außerhalb</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Points</source>
+            <translation>Punkte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Points that are placed or dragged go to the strongest edge nearby; Alt suspends it</source>
+            <translation>Punkte, die Sie setzen oder ziehen, springen auf die stärkste Kante in der Nähe; Alt setzt das aus</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Polygon</source>
             <translation>Polygon</translation>
@@ -7236,8 +7562,8 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
-            <source>Presentation state: window, layout and marks</source>
-            <translation>Präsentationsstatus: Fenster, Anordnung und Markierungen</translation>
+            <source>Presentation states: window, visible part, turns and marks of each pane</source>
+            <translation>Darstellungszustände: Fenster, sichtbarer Teil, Drehung und Markierungen jedes Feldes</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -7400,6 +7726,11 @@
             <location filename="../../app/audit/log.py" />
             <source>Put the file audit.key back from a backup. Without it a new log must be started: move the folder of the audit log and that file away.</source>
             <translation>Legen Sie die Datei audit.key aus einer Sicherung zurück. Ohne sie muss ein neues Protokoll begonnen werden: Verschieben Sie den Ordner des Audit-Protokolls und diese Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Put the report's marks on the images, where they can be changed</source>
+            <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -7717,6 +8048,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Removing</source>
             <translation>Wird entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>rename it in the list</source>
+            <translation>in der Liste umbenennen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -8192,6 +8528,11 @@
             <translation>Befehle durchsuchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Search the findings</source>
+            <translation>Befunde durchsuchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search the open studies</source>
             <translation>Geöffnete Studien durchsuchen</translation>
@@ -8501,6 +8842,11 @@
             <translation>Alle Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Show all findings again</source>
+            <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Show earlier messages</source>
             <translation>Frühere Nachrichten zeigen</translation>
@@ -8678,6 +9024,16 @@
             <translation>Vergrößerte Pixel glätten</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>snap points to edges or not; not now</source>
+            <translation>Punkte an Kanten einrasten oder nicht; jetzt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Snap to edges</source>
+            <translation>An Kanten einrasten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -8811,6 +9167,11 @@
             <location filename="../../app/imaging/formats/volume_file.py" />
             <source>stated by the file; {0}</source>
             <translation>von der Datei angegeben; {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_dialogs.py" />
+            <source>Statistics and histogram…</source>
+            <translation>Statistik und Histogramm…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -9012,6 +9373,16 @@
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
         </message>
         <message>
+            <location filename="../../app/views/documents/document_pages.py" />
+            <source>Take marks over</source>
+            <translation>Markierungen übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Take over the report's marks</source>
+            <translation>Markierungen des Berichts übernehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Take the key</source>
             <translation>Taste übernehmen</translation>
@@ -9096,6 +9467,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Texts</source>
             <translation>Texte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>Texts and arrows</source>
+            <translation>Texte und Pfeile</translation>
         </message>
         <message>
             <location filename="../../app/tools/hosting/host.py" />
@@ -9196,6 +9572,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The chosen model needs none.</source>
             <translation>Das gewählte Modell braucht keinen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The chosen slices have the marks already.</source>
+            <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/nifti.py" />
@@ -9554,6 +9935,26 @@
             <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images are shifted, and a mask is made of pixels</source>
+            <translation>die Bilder sind verschoben, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images differ in size and are not parallel in one frame of reference</source>
+            <translation>die Bilder sind verschieden groß und liegen nicht parallel in einem gemeinsamen Bezugssystem</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images do not lie in parallel planes</source>
+            <translation>die Bilder liegen nicht in parallelen Ebenen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/editing.py" />
+            <source>the images have other pixels, and a mask is made of pixels</source>
+            <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>The installed and loaded models, licences and limits; install, verify, remove.</source>
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
@@ -9572,6 +9973,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The key for {host} is in {where}. It is sent to no other host.</source>
             <translation>Der Schlüssel für {host} ist vorhanden ({where}). Er wird an keinen anderen Host gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reading/object_entries.py" />
+            <source>the key images were marked on other versions of the images, with other pixels</source>
+            <translation>die Schlüsselbilder wurden auf anderen Fassungen der Bilder mit anderen Pixeln markiert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -9659,9 +10065,9 @@
             <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/reading/object_entries.py" />
-            <source>the mark “{0}” was made on another version of the image, with other pixels</source>
-            <translation>die Markierung „{0}“ wurde auf einer anderen Fassung des Bildes mit anderen Pixeln gemacht</translation>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
+            <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
@@ -9864,6 +10270,11 @@
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/report_findings.py" />
+            <source>the report holds no outline of it; a mask has a file of its own</source>
+            <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The rule for "{0}" is unusable: it counts as "ask".</source>
             <translation>Die Regel für „{0}“ ist unbrauchbar: Sie gilt als „fragen“.</translation>
@@ -9941,6 +10352,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the shown image does not say how it lies in the patient</source>
             <translation>das gezeigte Bild sagt nicht, wie es im Patienten liegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/mark_menu.py" />
+            <source>The shown series has a single slice</source>
+            <translation>Die gezeigte Serie hat eine einzige Schicht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -10575,6 +10991,11 @@
             <translation>Titel der Schlüsselbilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/slice_paste.py" />
+            <source>to</source>
+            <translation>bis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>To be accepted before it is used.</source>
             <translation>Vor der Verwendung zu akzeptieren.</translation>
@@ -10881,6 +11302,11 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>Value</source>
             <translation>Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/filling.py" />
+            <source>Values</source>
+            <translation>Werte</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -11885,9 +12311,19 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{shown} und {more} weitere</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_filter.py" />
+            <source>{shown} of {count} findings are shown</source>
+            <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>{size} are deleted in {path}.</source>
             <translation>{size} in {path} werden gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>{snap}, Hold Alt</source>
+            <translation>{snap}, Alt halten</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />

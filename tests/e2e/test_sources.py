@@ -146,7 +146,10 @@ def test_a_report_is_rendered_as_a_page(tmp_path: Path):
     ("uid", "content", "words"),
     [
         ("1.2.840.10008.5.1.4.1.1.481.3", Content.STRUCTURES, ("contours", "with its images")),
-        ("1.2.840.10008.5.1.4.1.1.11.1", Content.PRESENTATION, ("presentation", "its images")),
+        pytest.param(
+            *("1.2.840.10008.5.1.4.1.1.11.1", Content.PRESENTATION, ("presentation", "its images")),
+            marks=pytest.mark.slow,
+        ),
         ("1.2.840.10008.5.1.4.1.1.66", Content.OTHER, ("not displayable", "attributes")),
     ],
 )
@@ -208,7 +211,7 @@ def test_a_frame_or_series_that_is_not_there_is_wrong_usage(
     assert "Name one of: 1." in told
 
 
-@pytest.mark.parametrize("plane", ["coronal", "sagittal"])
+@pytest.mark.parametrize("plane", ["coronal", pytest.param("sagittal", marks=pytest.mark.slow)])
 def test_a_plane_through_the_volume_shows_all_slices_the_head_above(
     ct_folder: Path, tmp_path: Path, plane: str
 ):

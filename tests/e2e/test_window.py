@@ -53,6 +53,7 @@ def test_what_cannot_be_opened_is_the_exit_code_and_the_picture_is_made_all_the_
     assert picture.exists()
 
 
+@pytest.mark.slow
 def test_a_thousand_files_that_cannot_be_opened_are_told_in_few_lines(
     sightline: Run, tmp_path: Path
 ):

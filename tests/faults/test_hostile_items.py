@@ -14,7 +14,7 @@ from tests.faults.bounds import assert_cheap, assert_refused
 from tests.unit.imaging.files import make_dicom
 
 
-@pytest.mark.parametrize("undefined", [True, False])
+@pytest.mark.parametrize("undefined", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", make.KINDS)
 def test_too_many_items(decoder: Decoder, tmp_path: Path, kind: str, undefined: bool):
     path = make.with_items(tmp_path / "a.dcm", kind, undefined=undefined)
@@ -37,7 +37,7 @@ def test_as_many_as_real_objects_have_are_shown(
         assert len(decoder.report(instance).result(60).root.children) == count
 
 
-@pytest.mark.parametrize("undefined", [True, False])
+@pytest.mark.parametrize("undefined", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_dicomdir_of_200_000_records(decoder: Decoder, tmp_path: Path, undefined: bool):
     make_dicom(tmp_path / "image")
     path = make.directory(tmp_path / "DICOMDIR", 200_000, undefined=undefined)

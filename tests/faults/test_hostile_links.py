@@ -128,7 +128,7 @@ def directory(folder: Path, records: list[pydicom.Dataset]) -> Path:
     return save_dicom(folder / "DICOMDIR", elements)
 
 
-@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("inner", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_a_dicomdir_names_outside_of_its_folder(place: Place, inner: bool):
     (place.chosen / "LINK").symlink_to(place.canary)
     (place.chosen / "FOLDER").symlink_to(place.outside, target_is_directory=True)

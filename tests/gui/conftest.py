@@ -125,6 +125,16 @@ def heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[He
 
 
 @pytest.fixture(scope="module", autouse=True)
+def _no_windows_left() -> Iterator[None]:
+    """Delete what the tests of a file left: a changed theme restyles every widget that there is."""
+    yield
+    if (application := QApplication.instance()) is not None:
+        for widget in QApplication.topLevelWidgets():
+            widget.deleteLater()
+        application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture(scope="module", autouse=True)
 def _spared_collector() -> None:
     """What the test files before left is taken out of the garbage collector's rounds.
 

@@ -16,10 +16,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox
 
 from app.imaging.decode import Decoder
-from app.imaging.exports import KINDS, SC, SEG, SR
-from app.imaging.findings import Finding, Mask, Polyline, Provenance, State
+from app.imaging.exports import GSPS, KINDS, SC, SEG, SR
+from app.imaging.findings import Code, Ellipse, Finding, Mask, Polyline, Provenance, State
+from app.imaging.types import Content, Instance, Window
 from app.views.dicom_export_dialog import DicomExportDialog
 from app.views.main_window import MainWindow
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import WaitUntil, activate
 from tests.unit.imaging.export_sets import source_files
@@ -158,3 +160,150 @@ def test_no_file_is_replaced_without_a_yes(
     click(dialog.kinds[SEG])
     export(dialog, out, wait_until)
     assert "nothing to write" in dialog.report.text()
+
+
+def test_a_report_s_marks_are_put_on_the_images_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    frame = window.canvas.frame
+    assert frame is not None
+    ellipse = drawing.draw(drawing.ELLIPSE, frame, [(3.0, 4.0), (15.5, 20.25)])
+    ellipse = replace(ellipse, label="Zyste", code=Code("27550009", "SCT", "Vascular lesion"))
+    window.workspace.annotations.put(ellipse, "Draw")
+    [item] = window.workspace.annotations.all()
+    dialog, out = dialog_of(window), tmp_path / "out"
+    export(dialog, out, wait_until)
+    dialog.reject()
+    window.workspace.annotations.remove([ellipse.id])
+    window.open_paths([out])
+    wait_until(lambda: "SR" in modalities(window) and not window.busy)
+    [report] = [
+        one
+        for study in window.workspace.studies.all
+        for series in study.series
+        for one in series.instances
+        if one.content is Content.REPORT
+    ]
+    window.workspace.viewport.show(report)
+    page = window.documents.report
+    wait_until(lambda: page.take_marks.isVisible())
+    assert window.actions_.report_marks.isEnabled()
+    QTest.mouseClick(page.take_marks, Qt.MouseButton.LeftButton)
+    wait_until(lambda: len(window.workspace.annotations.all()) == 1)
+    [again] = window.workspace.annotations.all()
+    assert again.finding.image == frame.ref
+    assert isinstance(again.finding.geometry, Ellipse)
+    known = item.finding
+    assert (again.finding.id, again.finding.code) == (known.id, known.code)
+    assert again.finding.description == known.description
+    assert [one.value for one in again.finding.measurements] == [
+        one.value for one in known.measurements
+    ]
+    wait_until(lambda: window.canvas.frame is not None and window.canvas.isVisible())
+    wait_until(lambda: len(window.canvas.annotation_items()) == 1)
+    # Again: it is there already, and nothing is doubled.
+    window.workspace.viewport.show(report)
+    wait_until(lambda: page.take_marks.isVisible())
+    QTest.mouseClick(page.take_marks, Qt.MouseButton.LeftButton)
+    wait_until(lambda: window.workspace.viewport.instance is not report)
+    assert len(window.workspace.annotations.all()) == 1
+
+
+def states_of(window: MainWindow) -> list[Instance]:
+    return [
+        one
+        for study in window.workspace.studies.all
+        for series in study.series
+        if series.content is Content.PRESENTATION
+        for one in series.instances
+    ]
+
+
+def modalities(window: MainWindow) -> set[str]:
+    return {one.modality for study in window.workspace.studies.all for one in study.series}
+
+
+def test_a_stale_mark_does_not_block_the_others(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    _, line = marks(window)
+    stale = replace(
+        line, id="stale", label="Old length", image=replace(line.image, pixel_sha256="0" * 64)
+    )
+    window.workspace.annotations.add([stale])
+    dialog, out = dialog_of(window), tmp_path / "out"
+    export(dialog, out, wait_until)
+    assert (out / "sightline-sr-1.dcm").exists()
+    text = dialog.report.text()
+    assert "Old length: it was made on another version of the image" in text
+    window.workspace.annotations.remove([line.id])
+    (out / "sightline-sr-1.dcm").unlink()
+    export(dialog, out, wait_until)
+    assert "not written" in dialog.report.text()
+    assert "none of the marks can be written" in dialog.report.text()
+    assert not list(out.iterdir())
+
+
+def test_each_pane_has_a_presentation_state_that_shows_it_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    folder = tmp_path / "second"
+    folder.mkdir()
+    for path in source_files(folder, "MR", 8):
+        made = pydicom.dcmread(path)
+        source = pydicom.dcmread(tmp_path / "in" / "CT-0.dcm")
+        made.StudyInstanceUID, made.SeriesNumber = source.StudyInstanceUID, 4
+        made.save_as(path)
+    window.open_paths([folder])
+    wait_until(lambda: "MR" in modalities(window) and not window.busy)
+    window.actions_.layout_menu.choices["1x2"].trigger()
+    wait_until(lambda: len(window.workspace.layout.visible) == 2 and not window.busy)
+    views = window.workspace.layout.visible
+    wait_until(lambda: all(one.frame is not None for one in views))
+    displays = [
+        replace(views[0].display, window=Window(111.0, 222.0), flip_h=True, quarter_turns=1),
+        replace(views[1].display, window=Window(33.0, 44.0), flip_v=True, invert=True),
+    ]
+    for viewport, display in zip(views, displays, strict=True):
+        viewport.set_display(display)
+    wait_until(lambda: not window.busy)
+    dialog, out = dialog_of(window), tmp_path / "out"
+    click(dialog.kinds[SR])
+    click(dialog.kinds[GSPS])
+    export(dialog, out, wait_until)
+    files = sorted(out.iterdir())
+    assert [path.name for path in files] == ["sightline-gsps-1.dcm", "sightline-gsps-2.dcm"]
+    for path, viewport, (center, width), turned in zip(
+        files, views, ((111, 222), (33, 44)), (("Y", 270), ("Y", 180)), strict=True
+    ):
+        made = pydicom.dcmread(path)
+        assert viewport.acquired is not None
+        referred = {
+            one.ReferencedSOPInstanceUID
+            for one in made.ReferencedSeriesSequence[0].ReferencedImageSequence
+        }
+        assert len(referred) == 3
+        assert viewport.acquired.sop_instance_uid in referred
+        voi = made.SoftcopyVOILUTSequence[0]
+        assert (voi.WindowCenter, voi.WindowWidth) == (center, width)
+        assert (made.ImageHorizontalFlip, made.ImageRotation) == turned
+    dialog.reject()
+    # Opened again, both panes show what they showed.
+    for viewport in views:
+        viewport.reset_display()
+    window.open_paths([out])
+    wait_until(lambda: len(states_of(window)) == 2 and not window.busy)
+    assert views[0].presentation is not None  # it was applied to its open image
+    for viewport, display in zip(views, displays, strict=True):
+        assert viewport.acquired is not None
+        uid = viewport.acquired.sop_instance_uid
+        [state] = [one for one in states_of(window) if uid in one.references]
+        frame = window.viewports.frame_of(viewport)
+        frame.layer_loading.apply(state)
+        wait_until(lambda one=viewport: one.presentation is not None and not window.busy)
+        found = frame.canvas.shown_window
+        assert found is not None
+        assert display.window is not None
+        assert (found.center, found.width) == (display.window.center, display.window.width)
+        flips = viewport.display.flip_h != viewport.display.flip_v
+        assert flips == (display.flip_h != display.flip_v)

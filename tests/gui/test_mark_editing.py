@@ -98,5 +98,5 @@ def test_the_brush_starts_a_mask_where_there_is_none(scene: Scene) -> None:
     assert drawing.by_hand(item.finding)
     assert item.finding.geometry.pixels[40, 30]
     assert not item.finding.geometry.pixels[70, 90]
-    assert "area" in item.finding.description
+    assert "px² · mean " in item.finding.description
     assert instance().rows == item.finding.geometry.pixels.shape[0]

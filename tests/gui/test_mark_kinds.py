@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import SimpleITK
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Ellipse, Finding, Point, Polygon, Polyline, Segments, State
+from app.imaging.findings import Ellipse, Finding, Mask, Point, Polygon, Polyline, Segments, State
 from app.imaging.types import Plane, Spacing, SpacingSource
+from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.drawing_tool import ENDING, HINTS, TextEdit
 from app.views.main_window import MainWindow
@@ -24,7 +27,7 @@ from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.hands import retype
 from tests.gui.test_canvas_planes import PlaneScene, stack  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, finding, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -566,4 +569,30 @@ def test_the_histogram_of_a_region_counts_its_pixels(marked: MainWindow, wait_un
     assert dialog.figures.text().startswith(f"{values['Pixels']:.0f} pixels")
     (curve,) = dialog.plot.listDataItems()
     assert curve.getData()[1].sum() == values["Pixels"]
+    dialog.close()
+
+
+def test_the_histogram_of_a_tool_s_mask_leaves_it_as_it_is(
+    marked: MainWindow, wait_until: WaitUntil
+):
+    window = marked
+    assert window.canvas.frame is not None
+    chosen = np.zeros((80, 100), np.bool_)
+    chosen[20:40, 20:51] = True
+    made = finding(window.canvas.frame.ref, Mask(chosen))
+    window.workspace.annotations.add([made])
+    window.workspace.annotations.select(made.id)
+    wait_until(lambda: not window.busy)
+    window.actions_.region_histogram.trigger()
+    dialog = window.findChildren(RegionHistogram)[-1]
+    wait_until(lambda: dialog.ready)
+    inside = SimpleITK.LabelStatisticsImageFilter()
+    inside.Execute(
+        SimpleITK.GetImageFromArray(window.canvas.frame.stored.astype(float)),
+        SimpleITK.GetImageFromArray(chosen.astype(np.uint8)),
+    )
+    mean, deviation = wording.number(inside.GetMean(1)), wording.number(inside.GetSigma(1))
+    assert f"Mean {mean}, SD {deviation}" in dialog.figures.text()
+    assert dialog.figures.text().startswith("620 pixels")
+    assert window.workspace.annotations.all()[0].finding is made
     dialog.close()

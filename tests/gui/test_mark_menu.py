@@ -85,6 +85,7 @@ def test_cut_takes_the_shown_marks_and_a_code_is_a_decision(
 
 def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> None:
     marks, canvas, listed = workspace.annotations, window.canvas, window.findings_list
+    menu = window.actions_.mark_menu
     assert canvas.frame is not None
     line = drawing.draw(drawing.RULER, canvas.frame, [(20, 40), (60, 40)])
     marks.put(line, "Measure length")
@@ -115,10 +116,9 @@ def _edit(window: MainWindow, workspace: Workspace, wait_until: WaitUntil) -> No
     workspace.commands.undo()
     assert not any(one.locked for one in marks.all())
 
-    # Enter renames the one in the list.
+    # The menu renames the selected one.
     marks.select(pasted.id)
-    view.setFocus()
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    menu.rename.trigger()
     dialog = window.findChild(QInputDialog)
     assert dialog is not None
     dialog.setTextValue("Lesion A")

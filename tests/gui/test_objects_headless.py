@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,12 @@ import pydicom
 import pytest
 from PIL import Image
 
+from app.agent.json_forms import finding_json
 from app.cli import main
+from app.imaging.findings import Box, Finding, Provenance, State, new_id
+from app.imaging.reading.image_entries import read_frame
 from tests.conformance import kinds
+from tests.unit.imaging.export_sets import source_files
 from tests.unit.imaging.layer_files import frame_group, make_seg, make_slice
 
 
@@ -80,7 +85,10 @@ def test_render_shows_in_which_state_it_is(tmp_path: Path):
     ("make", "lines", "parts"),
     [
         (kinds.structure_set, ("Example", "1 region: 1 Circle of 12 mm"), ["Circle of 12 mm"]),
-        (kinds.presentation_state, ("EXAMPLE", "1 graphic layer: 1 NOTES"), ["NOTES"]),
+        pytest.param(
+            *(kinds.presentation_state, ("EXAMPLE", "1 graphic layer: 1 NOTES"), ["NOTES"]),
+            marks=pytest.mark.slow,
+        ),
         (two_slices, ("1 segment: 1 part 1",), ["part 1"]),
     ],
 )
@@ -114,3 +122,42 @@ def test_info_says_why_an_object_cannot_be_read(tmp_path: Path, capsys: pytest.C
     out = capsys.readouterr().out
     assert "seg.dcm" in out
     assert "Warning" in out or "Problem" in out
+
+
+@pytest.mark.parametrize("form", ["json", "dcm"])
+def test_render_draws_the_findings_of_a_file(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+):
+    [path, *_] = source_files(tmp_path, "CR", 4)
+    ref = read_frame(path, 0).ref
+    origin = Provenance("mark_box", "", "", "", "", "")
+    made = Finding(
+        new_id(), ref, Box(3.5, 4.5, 20.5, 18.5), "", None, "", origin, state=State.ACCEPTED
+    )
+    stale = replace(made, id=new_id(), image=replace(ref, pixel_sha256="0" * 64))
+    file = tmp_path / "findings.json"
+    file.write_text(json.dumps([finding_json(one, tmp_path) for one in (made, stale)]))
+    if form == "dcm":
+        report = tmp_path / "findings.dcm"
+        command = ["export", "--image", str(path), "--findings", str(file), "--as", "sr"]
+        assert main([*command, "--out", str(report)]) == 0
+        file = report
+    told = capsys.readouterr().err
+    pictures = []
+    for number, options in enumerate(([], ["--findings", str(file)])):
+        out = tmp_path / f"{number}.png"
+        assert main(["render", str(path), "--out", str(out), "--annotated", *options]) == 0
+        pictures.append(np.asarray(Image.open(out).convert("RGB")).astype(int))
+    told += capsys.readouterr().err
+    assert "with other pixels" in told or "made on other pixels" in told
+    differs = np.abs(pictures[0] - pictures[1]).max(axis=2) > 40
+    image = pydicom.dcmread(path)
+    tall, wide = differs.shape[0] / image.Rows, differs.shape[1] / image.Columns
+    middle = slice(round(9 * tall), round(15 * tall))
+    for edge in (4, 21):  # outer edges of pixels 4 and 20
+        near = slice(round(edge * wide) - 3, round(edge * wide) + 3)
+        assert differs[middle, near].any(axis=1).mean() > 0.9
+    inside = differs[middle, round(8 * wide) : round(17 * wide)]
+    assert inside.mean() < 0.1
+    plain = ["render", str(path), "--out", str(tmp_path / "x.png"), "--findings", str(file)]
+    assert main(plain) == 2

@@ -51,6 +51,7 @@ def segment(home: Path) -> Path:
     return segment_path(home / "data" / "audit", 1)
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_written_is_in_the_log_and_found_by_its_file(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -16,7 +16,7 @@ from app.agent.json_forms import finding_json
 from app.cli import main
 from app.errors import FileProblem
 from app.imaging.finding_files import read_findings
-from app.imaging.findings import Finding, Heatmap, Mask, State
+from app.imaging.findings import Box, Finding, Heatmap, Mask, State
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import ImageRef
 from tests.unit.imaging.export_sets import random_findings, source_files
@@ -144,6 +144,29 @@ def test_what_is_only_proposed_is_left_out(
     assert "unverified" in report.SeriesDescription
 
 
+def test_a_report_is_taken_in_place_of_json(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image, _, made = findings
+    mask = made[0]
+    box = replace(mask, id="f" * 32, geometry=Box(2.5, 3.5, 15.5, 20.5), label="Zyste")
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps([finding_json(one, tmp_path / "both") for one in (box, mask)]))
+    report, table = tmp_path / "made.dcm", tmp_path / "made.csv"
+    command = ["export", "--image", str(image), "--findings"]
+    assert main([*command, str(file), "--as", "sr", "--out", str(report)]) == 0
+    assert main([*command, str(report), "--as", "csv", "--out", str(table)]) == 0
+    rows = list(csv.DictReader(table.read_text("utf-8-sig").splitlines()))
+    assert {(row["id"], row["label"], row["geometry"], row["points"]) for row in rows} == {
+        ("f" * 32, "Zyste", "Box", "2.5,3.5 15.5,20.5")
+    }
+    assert "1 finding is left out: the report holds no outline of it" in capsys.readouterr().err
+    assert main([*command, str(image), "--as", "csv", "--out", str(tmp_path / "x.csv")]) == 1
+    assert "no structured report" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["csv", "sr"])
 def test_findings_on_other_pixels_are_listed_and_left_out(
     tmp_path: Path,
@@ -160,7 +183,7 @@ def test_findings_on_other_pixels_are_listed_and_left_out(
     assert main([*command, "--out", str(out)]) == 0
     told = capsys.readouterr().err
     assert "made on other pixels: Other one" in told
-    assert "1 findings are left out" in told
+    assert "1 finding is left out" in told
     if form == "csv":
         rows = list(csv.DictReader(out.read_text("utf-8-sig").splitlines()))
         assert {row["id"] for row in rows} == {one.id for one in rest}

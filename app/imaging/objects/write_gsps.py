@@ -42,8 +42,9 @@ def make(sources: Sources) -> Dataset:
             subject=str(export.images[0].path),
             remedy="Write one presentation state for each series.",
         )
+    images = [one for one in images if _scale(one) == _scale(images[0])]
     grey = images[0].SamplesPerPixel == 1 and "PALETTE" not in images[0].PhotometricInterpretation
-    annotations, layers = _annotations(sources)
+    annotations, layers = _annotations(sources, {one.SOPInstanceUID for one in images})
     common: dict[str, Any] = {
         "referenced_images": images,
         "content_label": "SIGHTLINE",
@@ -77,6 +78,12 @@ def make(sources: Sources) -> Dataset:
         made.Laterality = images[0].get("Laterality") or ""
     _place(made, sources)
     return made
+
+
+def _scale(dataset: Dataset) -> tuple[Any, ...]:
+    """Return what images of one state must share: it holds one rescale and one area for all."""
+    rescale = (dataset.get("RescaleSlope"), dataset.get("RescaleIntercept"))
+    return (*rescale, dataset.get("PhotometricInterpretation"), dataset.Rows, dataset.Columns)
 
 
 def _modality(dataset: Dataset) -> ModalityLUTTransformation | None:
@@ -161,9 +168,12 @@ def _place(made: Dataset, sources: Sources) -> None:
     made.ImageRotation = (-turns % 4 if flip else turns) * 90
 
 
-def _annotations(sources: Sources) -> tuple[list[Any], list[Any]]:
-    """Return the graphic annotations, and their layers: one a label."""
-    marks = [one for one in sources.export.findings if mark_graphics(one)]
+def _annotations(sources: Sources, images: set[str]) -> tuple[list[Any], list[Any]]:
+    """Return the graphic annotations on images, by UID, and their layers: one a label."""
+    marks = [one for one in sources.export.findings if one.image.sop_instance_uid in images]
+    for one in sources.export.findings:
+        if one.image.sop_instance_uid not in images:
+            sources.leave_out(one, "its image has another size or scale of greys")
     colors = colors_of(sources.export.findings)
     layers: dict[tuple[str, bool], Any] = {}
     made: list[Any] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -31,6 +32,7 @@ from app.imaging.findings import (
     Segments,
 )
 from app.imaging.objects.graphics import PIXEL_CORNER
+from app.imaging.objects.report_findings import QUANTITIES, mark_texts, shown_value
 from app.imaging.objects.writing import (
     Sources,
     algorithm,
@@ -45,21 +47,6 @@ from app.paths import shipped_table
 
 _PROCEDURE = DicomCode("363679005", "SCT", "Imaging procedure")
 _COMMENT = DicomCode("121106", "DCM", "Comment")
-_QUANTITIES = {
-    "length": DicomCode("410668003", "SCT", "Length"),
-    "area": DicomCode("42798000", "SCT", "Area"),
-    "perimeter": DicomCode("131191004", "SCT", "Perimeter"),
-    "mean": DicomCode("373098007", "SCT", "Mean"),
-    "standard deviation": DicomCode("386136009", "SCT", "Standard Deviation"),
-    "minimum": DicomCode("255605001", "SCT", "Minimum"),
-    "maximum": DicomCode("56851009", "SCT", "Maximum"),
-    "angle": DicomCode("1483009", "SCT", "Angle"),
-    "cobb angle": DicomCode("285285000", "SCT", "Cobb angle"),
-    "long axis": DicomCode("103339001", "SCT", "Long Axis"),
-    "short axis": DicomCode("103340004", "SCT", "Short Axis"),
-    "diameter": DicomCode("81827009", "SCT", "Diameter"),
-    "volume": DicomCode("118565006", "SCT", "Volume"),
-}
 _UCUM = {"°": "deg", "mm²": "mm2", "cm²": "cm2", "mm³": "mm3", "cm³": "cm3", "ratio": "{ratio}"}
 _KNOWN = frozenset({"mm", "cm", "s", "ms", "%", "ml", "Hz", "deg", "cm/s", "m/s", "mm/s"})
 
@@ -156,15 +143,34 @@ def _groups(finding: Finding, sources: Sources) -> list[Any]:
             )
             for place, (kind, points) in enumerate(lines)
         ]
-    for text in _texts(finding, measured):
-        item = sr.TextContentItem(_COMMENT, text, sr.RelationshipTypeValues.CONTAINS)
-        made[0][0].ContentSequence.append(item)
+    created = _observed(finding)
+    for place, group in enumerate(made):
+        if created:
+            group[0].ObservationDateTime = created
+        for text in _texts(finding, measured if not place else []):
+            item = sr.TextContentItem(_COMMENT, text, sr.RelationshipTypeValues.CONTAINS)
+            group[0].ContentSequence.append(item)
     return made
 
 
 def _texts(finding: Finding, measured: list[Measurement]) -> list[str]:
     basis = [f"{one.name}: on {one.rests_on}" for one in measured if one.rests_on]
-    return [text for text in (f"State: {state_text(finding)}", finding.description, *basis) if text]
+    described = f"Description: {finding.description}" if finding.description else ""
+    shown = shown_value(finding)
+    if not shown and measured and finding.value is not None:
+        shown = measured[0].name
+    named = ": ".join(("Shown value", shown)) if shown else ""
+    state = f"State: {state_text(finding)}"
+    return [text for text in (state, described, *basis, named, *mark_texts(finding)) if text]
+
+
+def _observed(finding: Finding) -> str:
+    """Return when a finding was made as a DT value; "" if that is unknown."""
+    try:
+        made = datetime.fromisoformat(finding.provenance.created)
+    except ValueError:
+        return ""
+    return made.strftime("%Y%m%d%H%M%S%z") if made.tzinfo is not None else ""
 
 
 def _measurements(finding: Finding) -> list[Measurement]:
@@ -179,7 +185,8 @@ def _measurements(finding: Finding) -> list[Measurement]:
 
 
 def _number(one: Measurement) -> sr.Measurement:
-    name = _QUANTITIES.get(one.name.lower()) or private_code(one.name)
+    known = QUANTITIES.get(one.name.lower())
+    name = DicomCode(*known) if known else private_code(one.name)
     return sr.Measurement(name, float(one.value), unit_code(one.units))
 
 

@@ -10,8 +10,8 @@ import importlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydicom.dataset import Dataset, FileMetaDataset
@@ -22,13 +22,21 @@ from app import __version__
 from app.errors import FileProblem, SightlineError
 from app.imaging.dicom.dicom_file import read_header
 from app.imaging.dicom.dicom_items import text_of
-from app.imaging.exports import KINDS, SC, DicomExport, by_hand
+from app.imaging.exports import (
+    KINDS,
+    OTHER_PIXELS,
+    SC,
+    SEG,
+    SR,
+    DicomExport,
+    WrittenObject,
+    by_hand,
+    reason_against,
+)
 from app.imaging.findings import Code, Finding
 from app.imaging.label_colors import COLORS, LabelColors, rgb
+from app.imaging.objects.report_findings import SCHEME
 from app.imaging.types import Instance
-
-SCHEME = "99SIGHTLINE"
-"""Coding scheme of labels and quantities that have no published code."""
 
 MAKER = {
     "manufacturer": "Sightline",
@@ -55,10 +63,19 @@ _BLANK = (
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The headers of the images that an object refers to, in the order of the export."""
+    """The headers of the images that an object refers to, in the order of the export.
+
+    Attributes:
+        left_out: (label, reason) of findings that the writer leaves out.
+    """
 
     export: DicomExport
     datasets: tuple[Dataset, ...]
+    left_out: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def leave_out(self, finding: Finding, reason: str) -> None:
+        """Record that a finding is not in the object, and why."""
+        self.left_out.append((finding.label, reason))
 
     def of(self, uid: str) -> Dataset:
         """Return the header of the image with this SOP Instance UID; KeyError if it is not here."""
@@ -84,11 +101,16 @@ def series_number(kind: str) -> int:
     return 9100 + KINDS.index(kind)
 
 
-def write_object(export: DicomExport) -> bytes:
-    """Return an object as a DICOM file.
+def write_object(export: DicomExport, stale: Collection[str] = ()) -> WrittenObject:
+    """Return an object as a DICOM file; findings that it cannot hold are left out.
+
+    Args:
+        export: What is to be written.
+        stale: Ids of findings that were made on other pixels than those of the image.
 
     Raises:
-        FileProblem: highdicom is missing, the images are no DICOM, or do not fit the object.
+        FileProblem: highdicom is missing, the images are no DICOM, do not fit the object, or none
+            of the findings does.
     """
     try:
         writer = importlib.import_module(_WRITERS[export.kind])
@@ -102,8 +124,11 @@ def write_object(export: DicomExport) -> bytes:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they quote patients' names
-            made: Dataset = writer.make(Sources(export, _datasets(export)))
-            return _file_bytes(made, export)
+            export, left_out = _fitting(export, stale)
+            sources = Sources(export, _datasets(export))
+            made: Dataset = writer.make(sources)
+            data = _file_bytes(made, export)
+            return WrittenObject(data, (*left_out, *sources.left_out))
     except SightlineError:
         raise
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
@@ -113,6 +138,31 @@ def write_object(export: DicomExport) -> bytes:
             remedy="Save the findings as a table (CSV), or the view as a picture.",
             detail=type(error).__name__,  # its text may quote the patient's data
         ) from error
+
+
+def _fitting(
+    export: DicomExport, stale: Collection[str]
+) -> tuple[DicomExport, list[tuple[str, str]]]:
+    """Return the export with those findings that fit, and (label, reason) of the others."""
+    images = {one.sop_instance_uid for one in export.images}
+    kept: list[Finding] = []
+    left_out: list[tuple[str, str]] = []
+    for one in export.findings:
+        reason = reason_against(export.kind, one, images)
+        if one.id in stale:
+            reason = OTHER_PIXELS
+        if reason:
+            left_out.append((one.label, reason))
+        else:
+            kept.append(one)
+    if export.kind in (SR, SEG) and left_out and not kept:
+        reasons = "; ".join(dict.fromkeys(reason for _, reason in left_out))
+        raise FileProblem(
+            f"none of the marks can be written: {reasons}",
+            subject=str(export.images[0].path),
+            remedy="Open the images on which they were made, or save a secondary capture.",
+        )
+    return replace(export, findings=tuple(kept)), left_out
 
 
 def _datasets(export: DicomExport) -> tuple[Dataset, ...]:
@@ -174,7 +224,14 @@ def _code_items(made: Dataset) -> Iterator[Dataset]:
 
 
 def uid_of_id(finding_id: str) -> str:
-    """Return the Tracking UID of a finding: always the same for an id."""
+    """Return the Tracking UID of a finding: always the same for an id.
+
+    `report_findings` makes the id of it again where that is a UUID or a UID.
+    """
+    if re.fullmatch(r"[0-9a-f]{32}", finding_id):
+        return f"2.25.{int(finding_id, 16)}"
+    if len(finding_id) <= 64 and re.fullmatch(r"[0-2](\.(0|[1-9]\d*))+", finding_id):
+        return finding_id
     return generate_uid(prefix="2.25.", entropy_srcs=["sightline finding", finding_id])[:64]
 
 
@@ -226,10 +283,9 @@ def frame_numbers(dataset: Dataset, frame: int) -> list[int] | None:
 
 def state_text(finding: Finding) -> str:
     """Return what a person has made of a finding, e.g. "proposed by a tool, not reviewed"."""
-    if by_hand(finding):
-        return "marked by hand"
     if finding.state == "proposed":
         return "proposed by a tool, not reviewed by a person"
     who = f" by {finding.reviewer}" if finding.reviewer else ""
     when = f", {finding.reviewed}" if finding.reviewed else ""
-    return f"{finding.state.value}{who}{when}"
+    what = "marked by hand" if by_hand(finding) else finding.state.value
+    return f"{what}{who}{when}"

@@ -253,15 +253,21 @@ def stored_in(
 
     `inside` has one element for each row and column that is read, True for those to keep.
     """
+    keep = have_values(frame, rows, columns, step)
+    if inside is not None:
+        keep &= inside
     across, down = slice(columns.start, columns.stop, step), slice(rows.start, rows.stop, step)
-    stored = frame.stored[down, across]
-    keep = has_value(frame, stored)
+    return frame.stored[down, across][keep]
+
+
+def have_values(frame: Frame, rows: range, columns: range, step: int = 1) -> NDArray[np.bool_]:
+    """Return which pixels have a value: no padding, colour, nor what a shutter hides."""
+    across, down = slice(columns.start, columns.stop, step), slice(rows.start, rows.stop, step)
+    keep = has_value(frame, frame.stored[down, across])
     if frame.shutter is not None:
         aspect = frame.spacing.aspect
         keep &= ~hidden_pixels(frame.shutter, rows, frame.columns, aspect)[::step, across]
-    if inside is not None:
-        keep &= inside
-    return stored[keep]
+    return keep
 
 
 def real_values(

@@ -6,6 +6,7 @@ when they are needed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ import numpy as np
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import silence_pydicom
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
-from app.imaging.exports import DicomExport
+from app.imaging.exports import OTHER_PIXELS, DicomExport, View
+from app.imaging.findings import Finding
 from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
 from app.imaging.reading.image_entries import check_uid, check_unchanged, read_frame
 from app.imaging.space.reformat import SectionCut
-from app.imaging.types import Instance
+from app.imaging.types import ImageRef, Instance
 
 Message = dict[str, Any]
 
@@ -76,6 +78,26 @@ def report_entry(payload: Message) -> Message:
     return {"report": pack(read_report(_opened(payload, "instance")))}
 
 
+def report_findings_entry(payload: Message) -> Message:
+    """Return as "marks" the marks of the report "instance" on those of the images "images"."""
+    from app.imaging.objects.report_findings import read_report_findings
+
+    images = [unpack(Instance, one) for one in payload["images"]]
+    marks = read_report_findings(_opened(payload, "instance"), images)
+    by_uid = {one.sop_instance_uid: one for one in images}
+    known: dict[tuple[str, int], ImageRef] = {}
+    found: list[Finding] = []
+    for one in marks.findings:
+        uid, frame = one.image.sop_instance_uid, one.image.frame
+        image = by_uid.get(uid) if one.plane is None else None
+        if image is not None:
+            if (uid, frame) not in known:
+                known[uid, frame] = read_frame(image.path, frame, image.part).ref
+            one = replace(one, image=known[uid, frame])
+        found.append(one)
+    return {"marks": pack(replace(marks, findings=tuple(found)))}
+
+
 def presentation_entry(payload: Message) -> Message:
     """Return as "state" the presentation state in the file of `payload["instance"]`."""
     from app.imaging.objects.presentation_states import read_presentation
@@ -84,37 +106,53 @@ def presentation_entry(payload: Message) -> Message:
 
 
 def export_entry(payload: Message) -> Message:
-    """Return as "file" the bytes of the DICOM object that `payload["export"]` describes."""
+    """Return as "file" the bytes of the DICOM object that `payload["export"]` describes.
+
+    "left_out" are (label, reason) of findings that are not in it.
+    """
     from app.imaging.objects.writing import write_object
 
     silence_pydicom()
     export = unpack(DicomExport, payload["export"])
-    _check_pixels(export)
-    data = write_object(export)
-    return {"file": np.frombuffer(data, np.uint8)}
+    hashes = _Hashes(export)
+    stale = {one.id for one in export.findings if one.plane is None and hashes.differ(one.image)}
+    views = tuple(one for one in export.views if not hashes.differ(_ref(one)))
+    if export.views and not views:
+        raise FileProblem(
+            "the key images were marked on other versions of the images, with other pixels",
+            subject=str(export.images[0].path),
+            remedy="Mark the key images anew.",
+        )
+    made = write_object(replace(export, views=views), stale)
+    lost = [["Key image", OTHER_PIXELS]] * (len(export.views) - len(views))
+    left_out = [*lost, *(list(one) for one in made.left_out)]
+    return {"file": np.frombuffer(made.data, np.uint8), "left_out": left_out}
 
 
-def _check_pixels(export: DicomExport) -> None:
-    """Raise FileProblem if a finding was made on an image whose pixels were others.
+def _ref(view: View) -> ImageRef:
+    return ImageRef(view.sop_instance_uid, view.frame, view.pixel_sha256)
 
-    Its UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
+
+class _Hashes:
+    """The pixel hashes of an export's images, read when they are asked for.
+
+    A UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
     """
-    images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}
-    known: dict[tuple[str, int], str] = {}
-    for one in export.findings:
-        ref, image = one.image, images.get(one.image.sop_instance_uid)
-        if image is None or one.plane is not None or not ref.pixel_sha256:
-            continue
+
+    def __init__(self, export: DicomExport) -> None:
+        self._images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}
+        self._known: dict[tuple[str, int], str] = {}
+
+    def differ(self, ref: ImageRef) -> bool:
+        """Return whether the image that a reference names has other pixels than it says."""
+        image = self._images.get(ref.sop_instance_uid)
+        if image is None or not ref.pixel_sha256:
+            return False
         place = (ref.sop_instance_uid, ref.frame)
-        if place not in known:
-            known[place] = read_frame(image.path, ref.frame, image.part).ref.pixel_sha256
-        if known[place] != ref.pixel_sha256:
-            raise FileProblem(
-                f"the mark “{one.label}” was made on another version of the image, with other "
-                "pixels",
-                subject=str(image.path),
-                remedy="Open that version, or delete the marks that are listed but not drawn.",
-            )
+        if place not in self._known:
+            read = read_frame(image.path, ref.frame, image.part)
+            self._known[place] = read.ref.pixel_sha256
+        return self._known[place] != ref.pixel_sha256
 
 
 def _opened(payload: Message, name: str) -> Instance:

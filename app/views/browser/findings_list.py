@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import (
@@ -23,6 +23,7 @@ from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetrics,
+    QKeyEvent,
     QKeySequence,
     QMouseEvent,
     QPainter,
@@ -30,6 +31,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QLineEdit,
     QListView,
     QStackedLayout,
     QStyle,
@@ -42,6 +44,7 @@ from app.imaging.findings import Finding, Point, Provenance, State
 from app.imaging.layers import LayerItem
 from app.imaging.types import ImageRef
 from app.views import icons, wording
+from app.views.browser.findings_filter import Filter, FilterLine
 from app.views.browser.study_delegate import draw_line
 from app.views.layouts import column
 from app.views.theme import SPACE, THEME, TYPE, ui_font
@@ -61,6 +64,7 @@ STATE_ICONS = {
     State.EDITED: "pen-line",
     State.REJECTED: "ban",
 }
+LONGEST_NAME = 200
 GROUP_HEIGHT, MAKER_HEIGHT, NOTED_HEIGHT, FINDING_HEIGHT, BUTTON = 34, 26, 44, 30, 16
 
 
@@ -91,6 +95,9 @@ class FindingsDelegate(QStyledItemDelegate):
     toggled = Signal(list)  # finding ids
     deleted = Signal(list)
     folded = Signal(str)  # title of a group
+    renamed = Signal(str, str)  # finding id, the new name
+    locked = Signal(str)  # finding id: it was to be renamed
+    edited = Signal(bool)  # whether a name is being typed
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row = index.data(ROW)
@@ -196,6 +203,39 @@ class FindingsDelegate(QStyledItemDelegate):
         icons.draw(painter, "eye" if visible else "eye-off", eye, self._tint(visible))
         icons.draw(painter, "trash-2", delete)
 
+    def createEditor(
+        self, parent: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> QWidget | None:
+        row = index.data(ROW)
+        if not isinstance(row, FindingRow) or row.tint:
+            return None
+        if row.annotation.locked:
+            self.locked.emit(row.finding.id)
+            return None
+        editor = QLineEdit(parent)
+        editor.setAccessibleName(tr("Name"))
+        editor.setMaxLength(LONGEST_NAME)
+        self.edited.emit(True)
+        return editor
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        assert isinstance(editor, QLineEdit)
+        if not editor.isModified():
+            editor.setText(index.data(ROW).finding.label)
+
+    def setModelData(self, editor: QWidget, model: object, index: Index) -> None:
+        assert isinstance(editor, QLineEdit)
+        self.renamed.emit(index.data(ROW).finding.id, editor.text().strip())
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> None:
+        editor.setGeometry(option.rect.adjusted(SPACE.s, 0, -SPACE.s, 0))
+
+    def destroyEditor(self, editor: QWidget, index: Index) -> None:
+        super().destroyEditor(editor, index)
+        self.edited.emit(False)
+
     def editorEvent(
         self, event: QEvent, model: QObject, option: QStyleOptionViewItem, index: Index
     ) -> bool:
@@ -217,12 +257,22 @@ class FindingsDelegate(QStyledItemDelegate):
         return group
 
 
+class FindingsView(QListView):
+    """The list's rows; F2 renames a finding here, whatever else it does in the window."""
+
+    def event(self, event: QEvent) -> bool:
+        override = event.type() == QEvent.Type.ShortcutOverride
+        if override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_F2:
+            event.accept()
+            return True
+        return super().event(event)
+
+
 class FindingsList(QWidget):
     """The findings panel; choosing a finding selects it and shows it on the canvas."""
 
     count_changed = Signal(int)
     menu_wanted = Signal(list, QPoint)  # ids of a row's findings; a place on the screen
-    rename_wanted = Signal()  # Enter on a finding
     removed = Signal(int)  # how many; the window offers to undo it
     shown = Signal(str)  # finding id: bring it into view
 
@@ -233,7 +283,11 @@ class FindingsList(QWidget):
         self._workspace = workspace
         self.model = FindingsModel(workspace, self)
         self.delegate = FindingsDelegate(self)
-        self.view = QListView()
+        self.view = FindingsView()
+        self.view.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+        )
         self.view.setModel(self.model)
         self.view.setItemDelegate(self.delegate)
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -242,10 +296,17 @@ class FindingsList(QWidget):
         self.view.setAccessibleName(tr("Findings"))
         hint = tr("Ask the assistant about the image. What its tools find is listed here.")
         self.empty = EmptyState("scan-search", tr("No findings yet"), hint)
+        self.no_match = EmptyState(
+            "list-filter", tr("No finding matches"), tr("Change the words or the filter above.")
+        )
+        self.filter_line = FilterLine()
+        self.filter_line.changed.connect(self.model.set_filter)
         self._stack = QStackedLayout()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self.view)
-        column(self._stack, margins=(0, 0, 0, SPACE.xs), parent=self)
+        for page in (self.empty, self.view, self.no_match):
+            self._stack.addWidget(page)
+        column(
+            self.filter_line, (self._stack, 1), spacing=0, margins=(0, 0, 0, SPACE.xs), parent=self
+        )
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._ask_for_menu)
         self.view.clicked.connect(self._choose)
@@ -253,6 +314,9 @@ class FindingsList(QWidget):
         self.delegate.toggled.connect(self.toggle)
         self.delegate.deleted.connect(self.remove)
         self.delegate.folded.connect(self.model.fold)
+        self.delegate.renamed.connect(self._rename)
+        self.delegate.locked.connect(workspace.annotations.is_locked)
+        self.delegate.edited.connect(self.model.hold)
         for key, run in (
             (Qt.Key.Key_Space, self.toggle),
             (Qt.Key.Key_Delete, self.remove),
@@ -264,7 +328,7 @@ class FindingsList(QWidget):
         for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             shortcut = QShortcut(QKeySequence(key), self.view)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(self.rename_wanted)
+            shortcut.activated.connect(self._rename_current)
         for key, folded in ((Qt.Key.Key_Left, True), (Qt.Key.Key_Right, False)):
             shortcut = QShortcut(QKeySequence(key), self.view)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -303,6 +367,19 @@ class FindingsList(QWidget):
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids and (gone := self._workspace.annotations.remove(finding_ids)):
             self.removed.emit(gone)
+
+    def _rename_current(self) -> None:
+        index = self.view.currentIndex()
+        row = self.model.row(index) if index.isValid() else None
+        if not isinstance(row, FindingRow) or row.tint:
+            return
+        if not self._workspace.annotations.is_locked(row.finding.id):
+            self.view.edit(index)
+
+    def _rename(self, finding_id: str, name: str) -> None:
+        item = self._workspace.annotations.get(finding_id)
+        if item is not None and name and name != item.finding.label:
+            self._workspace.annotations.put(replace(item.finding, label=name), "Rename mark")
 
     def _ask_for_menu(self, place: QPoint) -> None:
         index = self.view.indexAt(place)
@@ -349,8 +426,10 @@ class FindingsList(QWidget):
         self._scrolled = self.view.verticalScrollBar().value()
 
     def _reset(self) -> None:
-        count = self.model.count
-        self._stack.setCurrentIndex(1 if count else 0)
+        count, shown = self.model.count, self.model.shown
+        self.filter_line.setVisible(bool(count) or self.filter_line.filter.active)
+        self.filter_line.tell(shown, count)
+        self._stack.setCurrentIndex((1 if shown else 2) if count else 0)
         self._mark(self._workspace.annotations.selected)
         ids = self.model.finding_ids
         new = [number for number, key in ids.items() if key not in self._listed]
@@ -461,6 +540,7 @@ class FindingRow:
         described = wording.one_line(finding.description)
         label = wording.one_line(finding.label)
         parts = [described.removeprefix(f"{label}:").removeprefix(f"{label};").strip()]
+        parts.append(drawing.statistics_text(finding))
         if finding.value is not None and finding.score is not None:
             parts.append(tr("score {score:.2f}").format(score=finding.score))
         if self.annotation.kept:
@@ -486,7 +566,8 @@ class FindingsModel(QAbstractListModel):
 
     Attributes:
         folded: Titles of the groups whose findings are not listed.
-        known: Ids of all findings, listed or folded away.
+        known: Ids of all findings, listed, folded or filtered away.
+        shown: How many of them the filter lets through.
     """
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
@@ -495,6 +576,9 @@ class FindingsModel(QAbstractListModel):
         self._rows: list[Row] = []
         self.folded: set[str] = set()
         self.known: set[str] = set()
+        self.shown = 0
+        self._filter = Filter()
+        self._held = False
         # In a later turn of the event loop: a tool's results also make a chat card and items on the
         # canvas, and all at once would stall the window.
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -510,12 +594,25 @@ class FindingsModel(QAbstractListModel):
         self._soon.stop()
 
     def refresh(self) -> None:
-        """Update the rows from the workspace's findings."""
+        """Update the rows from the workspace's findings, unless a name is being typed."""
+        if self._held:
+            return
         rows = self._made_rows()
         if rows != self._rows:
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
+
+    def set_filter(self, wanted: Filter) -> None:
+        """List only the findings that a filter lets through."""
+        self._filter = wanted
+        self.refresh()
+
+    def hold(self, held: bool) -> None:
+        """Leave the rows as they are while one of them is being edited, then catch up."""
+        self._held = held
+        if not held:
+            self._soon.start()
 
     def fold(self, title: str) -> None:
         """Fold the findings of a group away, or list them again."""
@@ -543,6 +640,7 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         made: dict[str, dict[tuple[str, str], list[Annotation]]] = {BY_HAND: {}, BY_AI: {}}
+        self.known = set()
         listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
         for annotation in self._workspace.annotations.all():
             uid = annotation.finding.image.sop_instance_uid
@@ -551,6 +649,9 @@ class FindingsModel(QAbstractListModel):
             if not listed[uid]:
                 continue
             finding = annotation.finding
+            self.known.add(finding.id)
+            if not self._filter.passes(annotation, here=finding.image == shown):
+                continue
             by_hand = drawing.by_hand(finding)
             maker = "" if by_hand else wording.maker_text(finding, self._workspace.title_of)
             if annotation.folder:  # a group of the user's, whoever made its marks
@@ -558,11 +659,11 @@ class FindingsModel(QAbstractListModel):
             key = (maker, wording.maker_details(finding))
             made[BY_HAND if by_hand else BY_AI].setdefault(key, []).append(annotation)
         rows: list[Row] = []
-        self.known = set()
+        self.shown = 0
         for title, makers in made.items():
             every = [one for members in makers.values() for one in members]
             ids = tuple(one.finding.id for one in every)
-            self.known.update(ids)
+            self.shown += len(ids)
             if every:
                 seen = any(one.visible for one in every)
                 open_ = any(review.unverified(one.finding) for one in every)
@@ -576,8 +677,12 @@ class FindingsModel(QAbstractListModel):
         for entry in self._workspace.layers.entries:
             if shown is not None and entry.laid:
                 labels = [_label_row(entry, item, shown) for item in entry.items]
+                self.known.update(row.finding.id for row in labels)
+                labels = [one for one in labels if self._filter.says((one.title, entry.title))]
+                if self._filter.narrow or not labels:
+                    continue
                 ids = tuple(row.finding.id for row in labels)
-                self.known.update(ids)
+                self.shown += len(ids)
                 seen = any(row.annotation.visible for row in labels)
                 rows += [MakerRow(entry.title, ids, seen, tr(_FROM_FILE)), *labels]
         return rows
@@ -634,8 +739,10 @@ class FindingsModel(QAbstractListModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if isinstance(self.row(index), FindingRow):
-            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        row = self.row(index)
+        if isinstance(row, FindingRow):
+            flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+            return flags if row.tint else flags | Qt.ItemFlag.ItemIsEditable
         return Qt.ItemFlag.ItemIsEnabled
 
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, Q
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.views import icons
-from app.views.browser.study_rows import ROW, SeriesRow, StudyRow, WarningRow
+from app.views.browser.study_rows import KEYS, ROW, SeriesRow, StudyRow, WarningRow
 from app.views.canvas import synthetic_band
 from app.views.theme import SPACE, THEME, TYPE, color, current, ui_font
 from app.views.widgets import Index
@@ -45,6 +45,8 @@ class StudyDelegate(QStyledItemDelegate):
             self._card(painter, option)
             picture = index.data(Qt.ItemDataRole.DecorationRole)
             self._series(painter, option.rect, row, picture)
+            if keys := index.data(KEYS):
+                _draw_keys(painter, option.rect, keys)
         painter.restore()
 
     def _study(self, painter: QPainter, rect: QRect, row: StudyRow) -> None:
@@ -123,6 +125,21 @@ class StudyDelegate(QStyledItemDelegate):
         if synthetic_band.model_title(row.middle):
             synthetic_band.draw_small(painter, QRectF(box))
         painter.setClipping(False)
+
+
+def _draw_keys(painter: QPainter, rect: QRect, count: int) -> None:
+    """Draw the sign of key images, and how many they are, into the corner of the thumbnail."""
+    box = QRect(rect.left() + SPACE.s + 6, rect.top() + 8, PICTURE, PICTURE)
+    font = ui_font(TYPE.caption)
+    text = str(count) if count > 1 else ""
+    width = 18 + (QFontMetrics(font).horizontalAdvance(text) + 3 if text else 0)
+    badge = QRect(box.left() + 2, box.bottom() - 18, width, 17)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(color(THEME.canvas, 0.8))
+    painter.drawRoundedRect(badge, 4, 4)
+    icons.draw(painter, "star", QRect(badge.left() + 2, badge.top() + 2, 13, 13), THEME.warning)
+    if text:
+        draw_line(painter, badge.adjusted(17, 0, 0, 0), font, "#ffffff", text)
 
 
 def _fitting(text: str, font: QFont, room: QRect) -> str:

@@ -35,6 +35,7 @@ from app.views import icons, wording
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_rows import (
+    KEYS,
     ROW,
     Row,
     SeriesRow,
@@ -47,7 +48,7 @@ from app.views.canvas.image_layer import to_qimage
 from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
 from app.views.theme import SPACE
-from app.views.translation import tr
+from app.views.translation import tr, tr_n
 from app.views.viewports.viewport_frame import SERIES_MIME
 from app.views.widgets import EmptyState, Index, plain_tip
 from app.workspace.priors import age_of, by_patient
@@ -285,7 +286,10 @@ class StudyModel(QAbstractListModel):
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
         self._pictured: dict[str, tuple[Path, int]] = {}  # path and part of each thumbnail
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
+        self._keys: dict[str, int] = {}  # number of key images of the rows that have any
         workspace.studies.changed.connect(self.refresh)
+        workspace.studies.changed.connect(self._count_keys)
+        workspace.key_marks.changed.connect(self._count_keys)
         self.refresh()
 
     def close(self) -> None:
@@ -322,6 +326,23 @@ class StudyModel(QAbstractListModel):
         self._take_rows(rows)
         self.endResetModel()
         self.changed.emit()
+
+    def _count_keys(self) -> None:
+        """Count the key images of each series anew."""
+        studies = self._workspace.studies
+        counts: dict[str, int] = {}
+        for uid in self._workspace.key_marks.images():
+            image = studies.with_uid(uid)
+            study = studies.study_of(image) if image is not None else None
+            series = studies.series_of(image) if image is not None else None
+            if study is not None and series is not None:
+                key = SeriesRow(study, series).key
+                counts[key] = counts.get(key, 0) + 1
+        changed = {key for key in counts | self._keys if counts.get(key) != self._keys.get(key)}
+        self._keys = counts
+        for key in changed & self._places.keys():
+            index = self.index(self._places[key])
+            self.dataChanged.emit(index, index)
 
     def _take_rows(self, rows: list[Row]) -> None:
         self._rows = rows
@@ -362,6 +383,8 @@ class StudyModel(QAbstractListModel):
         row = self.row(index)
         if role == ROW:
             return row
+        if role == KEYS:
+            return self._keys.get(row.key, 0) if isinstance(row, SeriesRow) else 0
         if role == Qt.ItemDataRole.DisplayRole:
             if isinstance(row, WarningRow):
                 return row.text
@@ -369,10 +392,14 @@ class StudyModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DecorationRole and isinstance(row, SeriesRow):
             return self.thumbnail(row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(row.tip)
+            return plain_tip(self._tip(row))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return row.tip.replace("\n", ", ")
+            return self._tip(row).replace("\n", ", ")
         return None
+
+    def _tip(self, row: Row) -> str:
+        keys = self._keys.get(row.key, 0)
+        return f"{row.tip}\n{tr_n('%n key image', '%n key images', keys)}" if keys else row.tip
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():

@@ -17,6 +17,9 @@ from app.views.wording import CONTENT_NAMES, ContentName, amount
 from app.workspace.studies import key_of
 
 ROW = Qt.ItemDataRole.UserRole
+KEYS = Qt.ItemDataRole.UserRole + 1
+"""Role of the number of key images in a series."""
+
 """Qt item role for which the model returns a row's `StudyRow`, `WarningRow` or `SeriesRow`."""
 
 

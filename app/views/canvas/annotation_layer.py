@@ -56,6 +56,7 @@ class AnnotationLayer(QObject):
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
         self._draft: Finding | None = None
+        self._draft_shape: finding_shapes.Shape | None = None
         self.heat_strength = self._seen = heatmap_legend.USUAL
         # One mask at a time, after a pause: a tool's result also makes a chat card and list rows,
         # and threads beside them would take turns at Python's lock and stall the window.
@@ -102,10 +103,13 @@ class AnnotationLayer(QObject):
             return None
         return heatmap_legend.legend_of(self.findings, self._annotations.selected)
 
-    def set_draft(self, finding: Finding | None) -> None:
-        """Draw an unfinished finding and hide the stored one with its id; None ends this."""
+    def set_draft(self, finding: Finding | None, shape: finding_shapes.Shape | None = None) -> None:
+        """Draw an unfinished finding and hide the stored one with its id; None ends this.
+
+        `shape` draws a mask that was made on a thread.
+        """
         if finding is not self._draft:
-            self._draft = finding
+            self._draft, self._draft_shape = finding, shape
             self.sync()
 
     def set_image(
@@ -156,8 +160,9 @@ class AnnotationLayer(QObject):
                 changed = item.finding.geometry is not finding.geometry
                 item.finding = finding
                 if finding is self._draft and isinstance(finding.geometry, Mask):
-                    item.set_shape(finding_shapes.bitmap(finding.geometry))
-                elif changed or finding_shapes.is_light(finding):
+                    self._shape_draft(item, finding.geometry)
+                elif changed or item.drafted or finding_shapes.is_light(finding):
+                    item.drafted = False
                     self._shape(item)
         self._restyle()
 
@@ -235,7 +240,15 @@ class AnnotationLayer(QObject):
         item = item_kind(finding)(finding, self._style_of(annotation))
         self._items[finding.id] = item
         self._view.add_item(item)
-        self._shape(item)
+        if finding is self._draft and isinstance(finding.geometry, Mask):
+            self._shape_draft(item, finding.geometry)
+        else:
+            self._shape(item)
+
+    def _shape_draft(self, item: AnnotationItem, mask: Mask) -> None:
+        """Draw an unfinished mask without its outline, which takes longer."""
+        item.drafted = True
+        item.set_shape(self._draft_shape or finding_shapes.bitmap(mask))
 
     def _shape(self, item: AnnotationItem) -> None:
         """Give an item the shape of its finding; until a mask's is built, it keeps the last one."""

@@ -153,6 +153,7 @@ class Canvas(ImageView):
             self,
             self.findings_layer,
             workspace.annotations,
+            background,
             lambda: self.scaled_frame,
             lambda: self._section_plane(),
             lambda: self.frame,
@@ -172,6 +173,7 @@ class Canvas(ImageView):
         model.display_changed.connect(self._display_changed)
         # A running scan adds to the shown series: "Image 1 / 8" becomes "1 / 96".
         workspace.studies.changed.connect(self._update_overlay)
+        workspace.key_marks.changed.connect(self._update_overlay)
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
         self.view_changed.connect(self._render_view)
@@ -272,9 +274,18 @@ class Canvas(ImageView):
         new = [one for one in on_image if known.get(one.id) is not one]
         self._measured = {one.id: one for one in on_image}
         for one in new:
-            counted = any(value.name == "Mean" for value in one.measurements)
-            if drawing.pixels_around(one) > AT_ONCE and not counted and not frame.is_color:
-                self.findings_layer.count(one, frame)
+            self._count(one, frame)
+
+    def _count(self, one: Finding, frame: Frame) -> None:
+        """Have the statistics of a mark computed on a thread: a large region's, a mask's.
+
+        A tool's finding stays as the tool made it until a person changes it.
+        """
+        wanted = isinstance(one.geometry, Mask) or drawing.pixels_around(one) > AT_ONCE
+        mine = drawing.by_hand(one) or one.corrected
+        counted = any(value.name == "Mean" for value in one.measurements)
+        if wanted and mine and not counted and not frame.is_color:
+            self.findings_layer.count(one, frame)
 
     @property
     def shown_window(self) -> Window | None:
@@ -614,6 +625,7 @@ class Canvas(ImageView):
                 self.model.display.colormap if can_colour(job.frame) else "",
                 self._is_true_size(),
                 self._doubts(job.instance),
+                self._workspace.is_key_image(job.frame.ref),
             ),
             self.detail,
         )
@@ -720,6 +732,7 @@ class Canvas(ImageView):
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         self.activated.emit()
+        self.drawing_tool.set_free(ev.modifiers())
         kind = drag_of(ev.button(), space=self._space, tool=self.drawing_tool.tool)
         left = ev.button() == Qt.MouseButton.LeftButton
         free = left and not self._space and self._press is None
@@ -743,6 +756,7 @@ class Canvas(ImageView):
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        self.drawing_tool.set_free(ev.modifiers())
         self._cursor = ev.position()
         self.magnifier.follow(self._cursor)
         if self._label is not None:
@@ -782,6 +796,7 @@ class Canvas(ImageView):
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
+        self.drawing_tool.set_free(ev.modifiers())
         if self._label is not None and ev.button() == Qt.MouseButton.LeftButton:
             if not self._moved:
                 self._workspace.annotations.select(self._label[0].chip.id)
@@ -908,6 +923,7 @@ class Canvas(ImageView):
     def leaveEvent(self, ev: QEvent) -> None:
         self._point_at(None)
         self._hover(None)
+        self.drawing_tool.leave()
         self.magnifier.follow(None)
         super().leaveEvent(ev)
 

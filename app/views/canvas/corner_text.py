@@ -22,6 +22,7 @@ Lines = tuple[str, ...]
 
 BRIEF = 48  # length of a warning up to which it is shown whole
 MOST_WARNINGS = 12  # in the unfolded list
+KEY_SIGN = "\N{BLACK STAR}"
 SIGN = "\N{WARNING SIGN}"
 TOOLS_IN_LIST = translatable("Tools: see findings")
 LONGEST_TITLE = 32  # characters of the title of a presentation state
@@ -113,6 +114,7 @@ class Shown:
         link: How scrolling is linked to that of other viewports, or "".
         colormap: Name of the colour map in which greys are shown, or "".
         true_size: Whether 1 mm of the object is 1 mm on the screen.
+        key: Whether it is a key image.
         doubts: Warnings about whose images the study holds.
     """
 
@@ -135,6 +137,7 @@ class Shown:
     colormap: str = ""
     true_size: bool = False
     doubts: Sequence[str] = ()
+    key: bool = False
 
 
 class Detail(StrEnum):
@@ -163,6 +166,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
             *series_warnings(shown.series, instance, shown.doubts),
         ),
         _kept(
+            f"{KEY_SIGN} {tr('Key image')}" if shown.key else "",
             shown.presentation,
             tr("INVERTED") if quiet and shown.inverted else "",
             _colours(shown.colormap) if quiet else "",

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.imaging.findings import XY, Finding, Mask
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame
+from app.views.background import Background
 from app.views.canvas.annotation_layer import AT_ONCE, AnnotationLayer
+from app.views.canvas.filling import ThresholdFill
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD, POINTERS
 from app.views.theme import DARK, color
@@ -21,6 +23,7 @@ from app.views.translation import tr, translatable
 from app.views.widgets import plain_tip
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
+from app.workspace.edge_snapping import nearest_edge
 
 GRAB = 9.0  # px on screen within which a point can be grabbed
 _BRUSH_STEP = 1.25
@@ -47,11 +50,23 @@ HINTS = {
     drawing.POINT: translatable("Click a point on the structure"),
     drawing.OUTSIDE: translatable("Click a point that does not belong to the structure"),
     drawing.BRUSH: translatable("Drag to paint, with Shift to erase; [ and ] change the size"),
+    drawing.FILL: translatable("Click a pixel to fill from; drag up or down for the range"),
     drawing.WINDOW_REGION: translatable("Drag a rectangle whose values become the window"),
 }
 """What to do with each tool, for the status line."""
 
 ENDING = translatable("Esc cancels, Backspace takes the last point back")
+
+SNAP = 8.0
+"""Px on screen within which a point snaps to an edge."""
+
+_UNSNAPPED = (
+    *(drawing.FREEHAND, drawing.PROBE, drawing.TEXT, drawing.POINT, drawing.OUTSIDE),
+    *(drawing.BRUSH, drawing.FILL, drawing.WINDOW_REGION),
+)
+"""Tools whose points are not those of an edge."""
+
+_SIGN = 17  # px
 
 _BRUSHES = (0.5, 200.0)  # least and largest radius
 
@@ -69,6 +84,32 @@ class _Outline(QWidget):
         for inset, tint in ((0, DARK.overlay_shade), (1, DARK.accent), (2, DARK.overlay_shade)):
             painter.setPen(color(tint))
             painter.drawRect(self.rect().adjusted(inset, inset, -inset - 1, -inset - 1))
+        painter.end()
+
+
+class SnapSign(QWidget):
+    """A ring with a dot around a point that snapped to an edge."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.resize(_SIGN, _SIGN)
+        self.hide()
+
+    def show_at(self, place: QPointF) -> None:
+        """Show the sign around a place in the parent (px)."""
+        self.move((place - QPointF(_SIGN, _SIGN) / 2).toPoint())
+        self.show()
+        self.raise_()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = QPointF(_SIGN, _SIGN) / 2
+        for tint, width in ((DARK.overlay_shade, 4.0), (DARK.accent, 1.8)):
+            painter.setPen(QPen(color(tint), width))
+            painter.drawEllipse(middle, 6.0, 6.0)
+            painter.drawPoint(middle)
         painter.end()
 
 
@@ -100,8 +141,8 @@ class TextEdit(QLineEdit):
 class DrawingTool(QObject):
     """Lets the user draw on the canvas with the tool in hand, or move points.
 
-    `tool` is a key of `drawing.POINTS`, `BRUSH`, `WINDOW_REGION`, or a key of `POINTERS`, which
-    draw nothing.
+    `tool` is a key of `drawing.POINTS`, `BRUSH`, `FILL`, `WINDOW_REGION`, or a key of `POINTERS`,
+    which draw nothing.
 
     A length, a box and their kin take one drag, a point one click. An angle takes three clicks, or
     a drag and a click; its second point is the vertex. Two lines take two drags or four clicks. A
@@ -113,6 +154,8 @@ class DrawingTool(QObject):
 
     Attributes:
         radius: Radius of the brush, in columns of the image.
+        snapping: Whether points snap to the strongest edge nearby.
+        sign: Shown around a point while it does.
     """
 
     tool_changed = Signal(str)
@@ -123,6 +166,7 @@ class DrawingTool(QObject):
         view: ImageView,
         layer: AnnotationLayer,
         annotations: Annotations,
+        background: Background,
         frame: Callable[[], Frame | None],
         plane: Callable[[], FramePlane | None] = lambda: None,
         own: Callable[[], Frame | None] | None = None,
@@ -140,12 +184,16 @@ class DrawingTool(QObject):
         self._held: tuple[Finding, int] | None = None
         self._stroke: tuple[Finding, bool] | None = None  # the mask as painted; adding
         self.radius = 8.0
+        self.snapping = False
+        self.sign = SnapSign(view.viewport())
+        self._free = False
         self._moved = False
         self._corner: QPointF | None = None  # where a region for the window begins (px)
         self._band = _Outline(view.viewport())
         self._text = TextEdit(view.viewport())
         self._text.ended.connect(self._take_text)
         self._texted: tuple[Finding, bool] | None = None  # whose text is typed; new
+        self.filling = ThresholdFill(view, layer, annotations, background, frame, plane)
 
     def frame_of(self, finding: Finding) -> Frame | None:
         """Return the image with the scale that a finding is measured with.
@@ -158,6 +206,7 @@ class DrawingTool(QObject):
         """Take a tool in hand; "" is the one that changes the window."""
         if tool != self.tool:
             self.cancel()
+            self.filling.put_away()
             self.tool = tool
             self.tool_changed.emit(tool)
 
@@ -174,7 +223,8 @@ class DrawingTool(QObject):
     def active(self) -> bool:
         """Whether something is being drawn or moved."""
         begun = (self._held, self._stroke, self._corner)
-        return bool(self._points) or any(one is not None for one in begun)
+        drawn = bool(self._points) or any(one is not None for one in begun)
+        return drawn or self.filling.active
 
     def resize_brush(self, steps: float) -> None:
         """Multiply the brush's radius by a fixed factor per step; negative: make it smaller."""
@@ -184,13 +234,24 @@ class DrawingTool(QObject):
     def cancel(self) -> bool:
         """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active or self._texted is not None
+        self.filling.cancel()
         self._texted = None
         self._text.hide()
         self._points.clear()
         self._held = self._stroke = self._corner = None
         self._band.hide()
+        self.sign.hide()
         self._layer.set_draft(None)
         return was
+
+    def set_free(self, modifiers: Qt.KeyboardModifier) -> None:
+        """Suspend snapping while Alt is held."""
+        self._free = bool(modifiers & Qt.KeyboardModifier.AltModifier)
+
+    def leave(self) -> None:
+        """Hide the sign of an edge, as the mouse leaves the image."""
+        if not self.active:
+            self.sign.hide()
 
     def over_point(self, position: QPointF) -> bool:
         """Return whether there is a movable point near a position in the widget (px)."""
@@ -220,6 +281,9 @@ class DrawingTool(QObject):
                 self._last = position
                 self._paint(frame, position)
             return True  # also without a mask: the drag must not change the window
+        if self.tool == drawing.FILL:
+            self.filling.press(frame, position)
+            return True
         if not self._points:
             self._held = self._point_at(position)
             if self._held is not None:
@@ -308,9 +372,15 @@ class DrawingTool(QObject):
         """Handle a mouse move (position in widget px); return whether it draws or moves a point."""
         frame = self._frame()
         if frame is None or not self.active:
+            if frame is not None and self.draws and not self.over_point(position):
+                self._place(position)  # shows where a press would set a point
+            else:
+                self.sign.hide()
             return False
         self._moved = self._moved or _apart(position, self._last)
-        if self._corner is not None:
+        if self.filling.active:
+            self.filling.move(position)
+        elif self._corner is not None:
             corners = self._corner.toPoint(), position.toPoint()
             self._band.setGeometry(QRect(*corners).normalized())
             self._band.show()
@@ -320,10 +390,10 @@ class DrawingTool(QObject):
             finding, place = self._held
             frame = self.frame_of(finding) or frame
             if self._moved:
-                at = self._image_point(position)
+                at = self._place(position)
                 self._layer.set_draft(drawing.move_point(finding, frame, place, at))
         else:
-            at = self._image_point(position)
+            at = self._place(position)
             if self.tool == drawing.FREEHAND:
                 way = (position - self._last).manhattanLength()
                 if way >= _FREEHAND_STEP and len(self._points) < _MOST_FREEHAND:
@@ -339,6 +409,9 @@ class DrawingTool(QObject):
         frame = self._frame()
         if frame is None or not self.active:
             return False
+        if self.filling.active:
+            self.filling.release()
+            return True
         if self._corner is not None:
             corner = self._corner
             if not _apart(position, corner):
@@ -396,7 +469,7 @@ class DrawingTool(QObject):
         if not self._moved:
             self.cancel()
             return False
-        at = self._image_point(position)
+        at = self._place(position)
         frame = self.frame_of(finding) or frame
         self._finish(frame, drawing.move_point(finding, frame, place, at), tr("Change"))
         return True
@@ -460,7 +533,23 @@ class DrawingTool(QObject):
 
     def _set_point(self, position: QPointF) -> None:
         self._last = position
-        self._points.append(self._image_point(position))
+        self._points.append(self._place(position))
+
+    def _place(self, position: QPointF) -> XY:
+        """Return the place of a point at a position (px): on an edge nearby, if it snaps."""
+        at = self._image_point(position)
+        frame, tool = self._frame(), self.tool
+        if self._held is not None:
+            finding = self._held[0]
+            tool = finding.provenance.tool if drawing.by_hand(finding) else ""
+        found: XY | None = None
+        if self.snapping and not self._free and frame is not None and tool not in _UNSNAPPED:
+            found = nearest_edge(frame, at, self._view.pixel_scale, SNAP)
+        if found is None:
+            self.sign.hide()
+            return at
+        self.sign.show_at(self._view.to_widget(*found))
+        return found
 
     def _image_point(self, position: QPointF) -> XY:
         at = self._view.to_image(position)

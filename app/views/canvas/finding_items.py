@@ -76,6 +76,7 @@ class AnnotationItem(QGraphicsItem):
 
     Attributes:
         outline: The shape to draw; None until it has been built.
+        drafted: Whether it is drawn as an unfinished mask, whose outline has not been built.
     """
 
     z = 10.0
@@ -85,6 +86,7 @@ class AnnotationItem(QGraphicsItem):
         self.finding = finding
         self.style = style
         self.outline: Shape | None = None
+        self.drafted = False
         self.setZValue(self.z)
 
     @property

@@ -117,6 +117,7 @@ class ReportPage(QWidget):
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
+    marks_wanted = Signal()  # the report's marks are to be findings on the images
 
     def __init__(
         self, workspace: Workspace, viewport: Viewport, loader: Loader, key_images: KeyImages
@@ -154,6 +155,10 @@ class ReportPage(QWidget):
         self.next = tool_button("chevron-down", tr("Next report"), lambda: self._step(1), 16)
         self.first_key = push_button(tr("Key images"), lambda: self._key_images.step(1))
         self.first_key.setToolTip(plain_tip(tr("Show the images that this selection names")))
+        self.take_marks = push_button(tr("Take marks over"), self.marks_wanted.emit)
+        self.take_marks.setToolTip(
+            plain_tip(tr("Put the report's marks on the images, where they can be changed"))
+        )
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search in the report"))
         self.search.setAccessibleName(tr("Search in the report"))
@@ -176,6 +181,7 @@ class ReportPage(QWidget):
             self.previous,
             self.next,
             self.first_key,
+            self.take_marks,
             self.found,
             (self.search, 1),
             tool_button("copy", tr("Copy the whole text"), self.text.copy_all, 16),
@@ -191,6 +197,7 @@ class ReportPage(QWidget):
         described = wording.one_line(instance.get("SeriesDescription"))
         self.title.setText(described or name.one.capitalize())
         self.first_key.setVisible(instance.content is Content.KEY_OBJECTS and not instance.note)
+        self.take_marks.hide()
         self._say(tr("Reading the report…"))
         self._update_place()
         self._reading = self._loader.report(
@@ -254,6 +261,8 @@ class ReportPage(QWidget):
             return
         self.message.hide()
         self.text.show()
+        regions = any(one.kind in ("SCOORD", "SCOORD3D") for one in nodes_of(report.root))
+        self.take_marks.setVisible(regions and not self._has_pictures)
         links = key_images(report)
         self.first_key.setEnabled(any(map(self._is_open, links)))
         for future in self._pictures:
@@ -499,6 +508,7 @@ class DocumentStack(QStackedWidget):
     """
 
     over_images = Signal(object)  # see `ReportPage`
+    marks_wanted = Signal()
 
     def __init__(
         self,
@@ -525,6 +535,7 @@ class DocumentStack(QStackedWidget):
         if self._report is None:
             page = ReportPage(self._workspace, self._viewport, self._loader, self.key_images)
             page.over_images.connect(self.over_images)
+            page.marks_wanted.connect(self.marks_wanted)
             self._workspace.studies.changed.connect(page.refresh)
             self.addWidget(page)
             self._report = page
@@ -628,10 +639,17 @@ class KeyImages:
 
     @property
     def links(self) -> tuple[ImageLink, ...]:
-        """Key images in the shown study, without duplicates, in the order of the selections."""
+        """Key images in the shown study: those the user marked, then those of the selections."""
         shown = self._viewport.instance
         study = self._workspace.studies.study_of(shown) if shown else None
         found: dict[ImageLink, None] = {}
+        for ref in self._workspace.key_marks.own:
+            image = self._workspace.instance_of(ref.sop_instance_uid)
+            if study is None or image is None:
+                continue
+            if self._workspace.studies.study_of(image) is study:
+                frames = (ref.frame,) if image.frames > 1 else ()
+                found[ImageLink(ref.sop_instance_uid, frames)] = None
         for series in study.series if study is not None else ():
             for item in series.instances if series.content is Content.KEY_OBJECTS else ():
                 # A note withdraws images.

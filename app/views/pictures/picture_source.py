@@ -125,16 +125,7 @@ class PictureSource:
     def _on(self, instance: Instance, frame: Frame) -> tuple[Annotation, ...]:
         space = instance.get("FrameOfReferenceUID")
         plane = planes.frame_plane(frame, space) if space else None
-        found: list[Annotation] = []
-        for one in self._marks.annotations:
-            if one.finding.image == frame.ref:
-                found.append(one)
-            elif plane is not None and one.finding.plane is not None:
-                there = plane_marks.on_plane(one.finding, frame.ref, plane, self._step)
-                if there is not None:
-                    there = plane_marks.measured_on(there, frame)
-                    found.append(replace(one, finding=there))
-        return tuple(found)
+        return plane_marks.shown_on(self._marks.annotations, frame, plane, self._step)
 
     def _layers_on(
         self, instance: Instance, index: int, frame: Frame

@@ -206,6 +206,7 @@ class ViewportArea(ScreenArea):
         canvas.drawing_tool.set_tool(self._tool)
         canvas.detail = self.detail
         canvas.set_smooth(self._services.display.smooth)
+        canvas.drawing_tool.snapping = self._services.display.snap
         canvas.magnifier.key = self._magnifier_key
         canvas.magnifier.set_on(next(iter(self._frames.values())).canvas.magnifier.on)
         canvas.magnifier.toggled.connect(self.set_magnifier)
@@ -376,9 +377,10 @@ class ViewportArea(ScreenArea):
                 one.toggle()
 
     def _follow_display(self) -> None:
-        """Draw enlarged pixels smooth or sharp, and use what was measured of the screens."""
+        """Use the settings of the display: smooth or sharp, snapping, the screens' pixels."""
         for frame in self._frames.values():
             frame.canvas.set_smooth(self._services.display.smooth)
+            frame.canvas.drawing_tool.snapping = self._services.display.snap
             frame.canvas.measure_again(self._services.display.pixel_mm)
 
     # Drops

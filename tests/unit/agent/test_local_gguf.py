@@ -188,6 +188,7 @@ def test_a_damaged_file_is_refused_with_a_remedy(make: Make, file: Path, tmp_pat
         ask(make(tmp_path / "gone.gguf"))
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_said(make: Make):
     with pytest.raises(ModelFailed) as caught:
         ask(make(context_tokens=20_000_000))
@@ -310,6 +311,7 @@ def test_only_who_knows_the_key_is_answered_and_only_on_this_machine(make: Make)
     }
 
 
+@pytest.mark.slow
 def test_what_is_asked_and_answered_is_in_no_log(
     make: Make, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ):

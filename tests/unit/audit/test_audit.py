@@ -79,6 +79,7 @@ def test_no_log_at_all_is_in_order(tmp_path: Path):
     assert verify(tmp_path / "none", SECRET).ok
 
 
+@pytest.mark.slow
 def test_a_flip_of_any_single_byte_of_any_file_is_found(tmp_path: Path):
     folder = written(tmp_path / "audit", 4, segment_bytes=700)
     assert len(segments(folder)) >= 2

@@ -36,6 +36,7 @@ def test_render_never_replaces_the_file_that_it_shows(
     assert film.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_render_replaces_another_file_only_when_asked(
     film: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -48,7 +49,12 @@ def test_render_replaces_another_file_only_when_asked(
     assert there.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "device", "folder"])
+SLOW_KINDS = [
+    pytest.param(kind, marks=pytest.mark.slow) for kind in ("dangling link", "pipe", "device")
+]
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", *SLOW_KINDS])
 def test_nothing_but_a_regular_file_is_written_over(film: Path, kind: str):
     target, other = film.with_name("target.png"), film.with_name("other.txt")
     other.write_text("kept")

@@ -21,6 +21,7 @@ from app.imaging.findings import (
     Box,
     Ellipse,
     Finding,
+    Heatmap,
     Mask,
     Point,
     Polygon,
@@ -33,10 +34,10 @@ from app.imaging.layers import Label, Shape
 from app.imaging.objects.layer_reading import read_layer, read_layer_frame
 from app.imaging.objects.presentation_states import read_presentation
 from app.imaging.objects.report_reading import read_report
-from app.imaging.objects.writing import write_object
+from app.imaging.objects.writing import uid_of_id, write_object
 from app.imaging.reading.sniffing import reader_of
 from app.imaging.report import key_images, nodes_of
-from app.imaging.types import ImageRef, Instance, Window
+from app.imaging.types import FramePlane, ImageRef, Instance, Window
 from tests.unit.imaging.export_sets import IMAGE_KINDS, random_findings, source_files
 
 SOME, ALL = range(5), range(5, 40)
@@ -100,7 +101,7 @@ def write(folder: Path, seed: int, kind: str) -> Written:
         marked=bool(seed % 2),
     )
     path = folder / f"{kind}.dcm"
-    path.write_bytes(write_object(job))
+    path.write_bytes(write_object(job).data)
     return Written(job, path)
 
 
@@ -237,7 +238,7 @@ def check_values(written: Written) -> None:
     texts = [one.TextValue for one in items(dataset) if one.get("ValueType") == "TEXT"]
     for finding in written.job.findings:
         if finding.description:
-            assert finding.description in texts
+            assert f"Description: {finding.description}" in texts
         if finding.provenance.model:
             assert "chest_xray_segment / psp net" in texts
             if finding.state is State.PROPOSED:
@@ -370,20 +371,18 @@ def test_a_picture_becomes_a_capture_but_no_report(tmp_path: Path) -> None:
         assert "secondary capture" in told.value.remedy
     pixels = np.full((8, 9, 3), 7, np.uint8)
     capture = tmp_path / "capture.dcm"
-    capture.write_bytes(write_object(replace(job, kind="sc", picture=pixels)))
+    capture.write_bytes(write_object(replace(job, kind="sc", picture=pixels)).data)
     assert np.array_equal(pydicom.dcmread(capture).pixel_array, pixels)
 
 
 def test_a_section_of_a_volume_is_reported_in_space(tmp_path: Path) -> None:
-    from app.imaging.space.planes import FramePlane
-
     images = instances(source_files(tmp_path, "CT", 1))
     plane = FramePlane((1.5, 2, 3), (1, 0, 0), (0, 0, -1), (0.5, 0.25), "1.2.3")
     ref = ImageRef("1.9", 0, "")
     [finding, *_] = random_findings(1, [ref], 20, 20, masks=False)
     finding = replace(finding, geometry=Polyline(((1.0, 2.0), (3.5, 4.25))), plane=plane)
     path = tmp_path / "sr.dcm"
-    path.write_bytes(write_object(DicomExport("sr", tuple(images), (finding,))))
+    path.write_bytes(write_object(DicomExport("sr", tuple(images), (finding,))).data)
     [place] = [one for one in items(pydicom.dcmread(path)) if one.get("ValueType") == "SCOORD3D"]
     wanted = [*plane.point(1, 2), *plane.point(3.5, 4.25)]
     np.testing.assert_allclose(place.GraphicData, wanted, rtol=1e-6)
@@ -413,8 +412,62 @@ def test_the_worker_writes_the_same_kind_of_object(tmp_path: Path, decoder: Deco
     findings = random_findings(2, [ref], images[0].rows, images[0].columns, masks=True)
     data = decoder.dicom_object(DicomExport("seg", tuple(images), findings)).result()
     path = tmp_path / "seg.dcm"
-    path.write_bytes(data)
+    path.write_bytes(data.data)
     assert pydicom.dcmread(path).Modality == "SEG"
+
+
+def test_a_mark_made_on_other_pixels_is_left_out_and_told(tmp_path: Path, decoder: Decoder) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    uid = images[0].sop_instance_uid
+    own = decoder.frame(images[0], 0).result().ref
+    (first, *_) = random_findings(2, [own], images[0].rows, images[0].columns, masks=True)
+    job = DicomExport("sr", tuple(images), (first,))
+    assert decoder.dicom_object(job).result().left_out == ()
+    other = replace(first, id="other", image=ImageRef(uid, 0, "0" * 64))
+    made = decoder.dicom_object(replace(job, findings=(other, first))).result()
+    reason = "it was made on another version of the image, with other pixels"
+    assert made.left_out == ((other.label, reason),)
+    path = tmp_path / "sr.dcm"
+    path.write_bytes(made.data)
+    uids = {one.UID for one in items(pydicom.dcmread(path)) if one.get("ValueType") == "UIDREF"}
+    assert uid_of_id(first.id) in uids
+    assert uid_of_id("other") not in uids
+    with pytest.raises(FileProblem, match="none of the marks can be written: it was made on"):
+        decoder.dicom_object(replace(job, findings=(other,))).result()
+
+
+@pytest.mark.parametrize("kind", ["sr", "seg", "gsps", "ko"])
+def test_what_an_object_cannot_hold_is_left_out_and_told(tmp_path: Path, kind: str) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    first = images[0]
+    ref = ImageRef(first.sop_instance_uid, 0, "")
+    found = random_findings(2, [ref], first.rows, first.columns, masks=True)
+    kept = replace(found[0], id="kept", label="Kept")  # a mask
+    if kind != "seg":
+        kept = replace(kept, geometry=Polyline(((1.0, 2.0), (3.5, 4.25))))
+    plane = FramePlane((1.5, 2, 3), (1, 0, 0), (0, 0, -1), (0.5, 0.25), "")
+    line = Polyline(((1.0, 2.0), (3.5, 4.25)))
+    heat = Heatmap(np.zeros((first.rows, first.columns), np.float32))
+    odd = [
+        replace(kept, id="section", label="Section", geometry=line, plane=plane),
+        replace(kept, id="closed", label="Closed", image=ImageRef("1.2.3", 0, "")),
+        replace(kept, id="heat", label="Heat", geometry=heat),
+    ]
+    job = DicomExport(kind, tuple(images), (*odd, kept), views=(View(first.sop_instance_uid),))
+    made = write_object(job)
+    assert [label for label, _ in made.left_out] == ["Section", "Closed", "Heat"]
+    assert dict(made.left_out)["Closed"] == "its image is not open"
+    path = tmp_path / "made.dcm"
+    path.write_bytes(made.data)
+    if kind in ("sr", "gsps"):
+        assert "Kept" in str(pydicom.dcmread(path))
+
+
+def test_what_is_proposed_is_not_by_hand_though_its_maker_is_unknown() -> None:
+    (one, *_) = random_findings(3, [ImageRef("1", 0, "")], 30, 30, masks=False)
+    unknown = replace(one, state=State.PROPOSED, provenance=Provenance("x", "", "", "", "", ""))
+    assert chosen((unknown,)) == ()
+    assert chosen((unknown,), proposed=True) == (unknown,)
 
 
 def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Decoder) -> None:
@@ -427,10 +480,3 @@ def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Dec
     other = replace(first, image=ImageRef(uid, 0, "0" * 64))
     with pytest.raises(FileProblem, match="another version of the image"):
         decoder.dicom_object(replace(job, findings=(other,))).result()
-
-
-def test_what_is_proposed_is_not_by_hand_though_its_maker_is_unknown() -> None:
-    (one, *_) = random_findings(3, [ImageRef("1", 0, "")], 30, 30, masks=False)
-    unknown = replace(one, state=State.PROPOSED, provenance=Provenance("x", "", "", "", "", ""))
-    assert chosen((unknown,)) == ()
-    assert chosen((unknown,), proposed=True) == (unknown,)

@@ -86,7 +86,7 @@ INSTANCES = st.builds(
 
 
 @given(st.lists(INSTANCES, max_size=12))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_instances_come_through_a_table_as_they_were(instances: list[Instance]):
     assert through(instances) == instances
 

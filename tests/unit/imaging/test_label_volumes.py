@@ -130,7 +130,9 @@ def planes_of(decoder: Decoder, series: Series) -> list[Instance]:
     return [decoder.reformat(source, plane).result() for plane in planes]
 
 
-@pytest.mark.parametrize("ending", ["nrrd", "nii.gz", "mha"])
+@pytest.mark.parametrize(
+    "ending", ["nii.gz", *(pytest.param(e, marks=pytest.mark.slow) for e in ("nrrd", "mha"))]
+)
 def test_an_asymmetric_label_lies_where_itk_puts_it_in_an_oblique_volume(
     decoder: Decoder, tmp_path: Path, ending: str
 ):

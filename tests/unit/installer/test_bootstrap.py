@@ -131,6 +131,7 @@ def test_viewer_only_leaves_the_ai_packages_out_until_they_are_wanted(copy: Tiny
     assert copy.start("run", "--viewer-only", "tools").err == "", "the larger set serves as well"
 
 
+@pytest.mark.slow
 def test_a_changed_lock_replaces_what_changed_and_only_that(
     copy: TinyCopy, entries: dict[str, str]
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_package_that_is_not_the_locked_one_is_refused_and_the_rest_is_kept(
     assert "tinyai" not in copy.installed()
 
 
+@pytest.mark.slow
 def test_a_half_unpacked_package_is_installed_again(copy: TinyCopy) -> None:
     copy.start(*SHOT)
     # As a kill during unpacking leaves it: metadata without RECORD, not listed, no stamp.
@@ -191,7 +193,13 @@ def test_a_half_unpacked_package_is_installed_again(copy: TinyCopy) -> None:
     assert copy.pip_installs().count("tinyai-1.0") == 1
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"python": "2.7", "complete": {}}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "{",
+        *(pytest.param(text, marks=pytest.mark.slow) for text in ("", "[]", '{"python": "2.7"}')),
+    ],
+)
 def test_a_damaged_stamp_is_not_trusted(copy: TinyCopy, damage: str) -> None:
     copy.stamp.write_text(damage)
     assert copy.start(*SHOT).code == 0
@@ -298,6 +306,7 @@ def broken_index(wheels: Path) -> Iterator[Index]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_download_that_breaks_off_is_tried_again(
     copy: TinyCopy, broken_index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

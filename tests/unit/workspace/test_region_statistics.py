@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import SimpleITK
 
-from app.imaging.findings import Box, Ellipse, Finding, Polygon
+from app.imaging.findings import Box, Ellipse, Finding, Mask, Polygon, Provenance
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -166,3 +166,55 @@ def test_a_region_is_measured_in_its_ultrasound_region_and_says_if_there_is_none
     trace = drawn(drawing.ELLIPSE, (45, 5), (60, 25), frame=frame)
     assert trace.units == "px²"
     assert "not both lengths" in trace.description
+
+
+SUV = RealWorldMap(0, 4000, 0.001, 0.0, units="{SUVbw}g/ml")
+
+
+@pytest.mark.parametrize(
+    ("frame", "factor", "offset", "units"),
+    [
+        (FRAME, 1.5, -1024.0, "HU"),
+        (replace(FRAME, real_world=(SUV,)), 0.001, 0.0, "SUVbw"),
+        (replace(FRAME, rescale=Rescale()), 1.0, 0.0, "stored value"),
+    ],
+)
+def test_a_mask_s_statistics_are_those_of_simpleitk(
+    frame: Frame, factor: float, offset: float, units: str
+):
+    chosen = np.random.default_rng(5).random((ROWS, COLUMNS)) < 0.2
+    chosen[:7] = chosen[:, 70:] = False
+    mark = replace(drawing.new_mask(frame), geometry=Mask(chosen))
+    made = drawing.with_statistics(mark, frame)
+    found = SimpleITK.LabelStatisticsImageFilter()
+    found.Execute(
+        SimpleITK.GetImageFromArray(STORED * factor + offset),
+        SimpleITK.GetImageFromArray(chosen.astype(np.uint8)),
+    )
+    shown = figures(made)
+    assert shown["Pixels"] == found.GetCount(1)
+    assert shown["Mean"] == pytest.approx(found.GetMean(1), rel=1e-12)
+    assert shown["Standard deviation"] == pytest.approx(found.GetSigma(1), rel=1e-12)
+    assert (shown["Minimum"], shown["Maximum"]) == (found.GetMinimum(1), found.GetMaximum(1))
+    assert {one.units for one in made.measurements if one.name == "Mean"} == {units}
+    assert shown["Area"] == pytest.approx(found.GetCount(1) * 0.8 * 0.5)
+    assert made.description.startswith(f"{made.value:.1f} mm² (patient) · mean ")
+
+
+def test_a_tool_s_mask_keeps_its_description_and_loses_old_figures_when_it_is_changed():
+    chosen = np.zeros((ROWS, COLUMNS), np.bool_)
+    empty = drawing.with_statistics(replace(drawing.new_mask(FRAME), geometry=Mask(chosen)), FRAME)
+    assert figures(empty) == {"Area": 0.0}
+    chosen[10:20, 30:40] = True
+    tool = replace(
+        empty,
+        geometry=Mask(chosen),
+        description="Area 3 cm².",
+        provenance=Provenance("finder", "1.0", "net", "", "run", "call"),
+        measurements=(),
+    )
+    counted = drawing.with_statistics(tool, FRAME)
+    assert counted.description == "Area 3 cm²."
+    assert drawing.statistics_text(counted).startswith("mean ")
+    changed = drawing.repainted(counted, FRAME, Mask(chosen.copy()))
+    assert "Mean" not in figures(changed)

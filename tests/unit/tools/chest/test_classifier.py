@@ -124,7 +124,7 @@ def reference(network: Any, torch: Any, pixels: np.ndarray) -> dict[str, float]:
     return dict(zip(published["labels"], out.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("layout", ["published", "state"])
+@pytest.mark.parametrize("layout", [pytest.param("published", marks=pytest.mark.slow), "state"])
 def test_the_scores_are_torchxrayvisions_own(
     bench: Bench,
     network: Any,
