@@ -33,9 +33,7 @@ def test_a_radlex_code_is_one_that_a_context_group_of_dicom_has() -> None:
         if scheme == "RADLEX"
     ]
     groups = {
-        code: set(said[1])
-        for codes in concepts["RADLEX"].values()
-        for code, said in codes.items()
+        code: set(said[1]) for codes in concepts["RADLEX"].values() for code, said in codes.items()
     }
     assert len(radlex) > 20
     for value in radlex:
