@@ -62,7 +62,7 @@ SEED = int(os.environ.get("SIGHTLINE_SEED", "0"))
 
 ROWS, COLUMNS = 80, 100
 NAMES = ("Nodule", "Größe “α” 结节", "x" * 200)
-STYLES = ("lock", "tint", "folder", "hide")
+STYLES = ("lock", "tint", "folder", "hide", "eye")
 RESULTS = ("box", "mask", "ellipse", "heat")
 DECISIONS = (State.ACCEPTED, State.REJECTED, State.PROPOSED)
 CUT = (Plane.AXIAL, Plane.CORONAL, Plane.SAGITTAL)
@@ -301,10 +301,11 @@ class Marks(Viewports):
         changes: dict[str, Any] = {
             "lock": lambda item: replace(item, locked=not item.locked),
             "tint": lambda item: replace(item, tint="#ff8800"),
+            "hide": lambda item: replace(item, visible=not item.visible),
             "folder": lambda item: replace(item, folder=f"group {number % 2}"),
         }
         with self.changing(one.id):
-            if how == "hide":
+            if how == "eye":
                 annotations.set_visible([one.id], number % 3 == 0)
             else:
                 annotations.alter([one.id], how, changes[how])
@@ -433,12 +434,14 @@ class Marks(Viewports):
         if source:
             old, new = source.pop()
             target.append((old, new))
-            now = old if back else new
+            now, other = (old, new) if back else (new, old)
             for key in old | new:
                 known = wanted.pop(key, None)
                 if (then := now.get(key)) is not None:
                     if isinstance(then, Annotation) and isinstance(known, Annotation):
-                        then = replace(then, visible=then.visible or known.visible)
+                        beside = other.get(key)
+                        if isinstance(beside, Annotation) and beside.visible == then.visible:
+                            then = replace(then, visible=known.visible)  # as the eye has it
                     wanted[key] = then
         if back:
             commands.undo()

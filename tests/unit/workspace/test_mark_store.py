@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,9 +37,6 @@ from app.imaging.space.planes import FramePlane
 from app.imaging.types import ImageRef
 from app.workspace.annotations import Annotation
 from app.workspace.mark_store import MarkStore
-
-KILLS = int(os.environ.get("SIGHTLINE_KILLS", "5"))
-"""How often a program that marks is killed; 500 for the full figure."""
 
 
 def mark(number: int, geometry: Geometry | None = None, image: str = "1.2") -> Annotation:
@@ -275,41 +269,3 @@ except FileProblem as error:
     assert "the disk is full or fails" in done.stdout
     kept, _ = MarkStore(file).load(["1.2"])
     assert [item.finding.id for item in kept] == ["mark-1"]
-
-
-WRITER = """
-import sys, time
-from pathlib import Path
-from app.workspace.mark_store import MarkStore
-from tests.unit.workspace.test_mark_store import mark
-store = MarkStore(Path(sys.argv[1]))
-first = int(sys.argv[2])
-print("ready", flush=True)
-for number in range(first, first + 100_000):
-    store.save({"1": [mark(number)]}, [f"mark-{number - 50}"])
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.timeout(3000)
-def test_a_killed_program_loses_no_mark_that_was_saved(tmp_path: Path):
-    file = tmp_path / "marks.sqlite"
-    choose, first = random.Random(7), 0
-    for _ in range(KILLS):
-        command = [sys.executable, "-c", WRITER, str(file), str(first)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-            assert program.stdout is not None
-            assert program.stdout.readline() == "ready\n"
-            time.sleep(choose.uniform(0.01, 0.2))
-            program.send_signal(signal.SIGKILL)
-            saved = [int(line) for line in program.stdout.read().split("\n")[:-1]]
-        with sqlite3.connect(file) as database:
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        kept = {item.finding.id for item in MarkStore(file).load(["1.2"])[0]}
-        if saved:
-            last = saved[-1]
-            wanted = {f"mark-{number}" for number in range(max(last - 49, 0), last + 1)}
-            # The next one may have been written without being told any more.
-            assert wanted - {f"mark-{last - 49}"} <= kept
-            first = last + 1
