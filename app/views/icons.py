@@ -5,7 +5,7 @@ One SVG serves every state and every pixel density; nothing is stored as a bitma
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
@@ -70,6 +70,7 @@ class _SvgEngine(QIconEngine):
         return _SvgEngine(self._name, self._tint, self._on_tint, self._off_tint)
 
 
+@cache  # there are few, and bars ask for theirs with every change
 def icon(
     name: str,
     tint: str = THEME.text_muted,

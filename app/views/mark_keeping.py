@@ -10,7 +10,8 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer
 
 from app.errors import SightlineError
-from app.imaging.types import ImageRef
+from app.imaging.studies.instance_lists import loaded_instances
+from app.imaging.types import ImageRef, Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.views.translation import tr, tr_n, tr_report
@@ -50,6 +51,7 @@ class MarkKeeping(QObject):
         self._asked: set[str] = set()
         self._purging: set[str] = set()  # SOP Instance UIDs whose marks are being deleted
         self._writing = False
+        self._sent: set[str] = set()  # ids that are being written: what is kept of them is unknown
         self.failing = False
         self._told = ""
         self._pause = QTimer(self, singleShot=True)
@@ -60,6 +62,7 @@ class MarkKeeping(QObject):
             workspace.annotations.changed.connect(self._changed),
             workspace.key_marks.changed.connect(self._changed),
             workspace.studies.changed.connect(self._studies_changed),
+            workspace.closed.connect(self._studies_closed),
         )
         self._ask()
 
@@ -100,9 +103,10 @@ class MarkKeeping(QObject):
 
     def _changed(self) -> None:
         # At once: a study may be closed before its marks are written.
-        for one in self._workspace.annotations.all():
-            if not self._study_uids.get(one.finding.image.sop_instance_uid):
-                self._study_of(one.finding.image.sop_instance_uid)
+        marked = (one.finding.image for one in self._workspace.annotations.all())
+        for ref in (*marked, *self._workspace.key_marks.own):
+            if not self._study_uids.get(ref.sop_instance_uid):
+                self._study_of(ref.sop_instance_uid)
         if not self._pause.isActive() and not self._writing:
             self._pause.start(SAVE_MS)
 
@@ -126,19 +130,19 @@ class MarkKeeping(QObject):
         changed = [
             one
             for key, one in items.items()
-            if not _alike(self._saved.get(key), one)
+            if (key in self._sent or not _alike(self._saved.get(key), one))
             and one.finding.image.sop_instance_uid not in self._purging
             and not (key in self._saved and waiting(one.finding))
         ]
         keys = {key_id(ref): ref for ref in self._workspace.key_marks.own}
-        removed = [key for key in self._saved if key not in items]
-        removed += [key for key in self._saved_keys if key not in keys]
+        known = self._saved.keys() | self._saved_keys.keys() | self._sent
         fresh = [
             ref
             for key, ref in keys.items()
-            if key not in self._saved_keys and ref.sop_instance_uid not in self._purging
+            if (key in self._sent or key not in self._saved_keys)
+            and ref.sop_instance_uid not in self._purging
         ]
-        return changed, removed, fresh
+        return changed, [key for key in known if key not in items and key not in keys], fresh
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
         result: dict[str, list[Annotation]] = {}
@@ -156,12 +160,16 @@ class MarkKeeping(QObject):
         if not any(changes) or self._writing:
             return
         self._writing = True
+        changed, removed, keys = changes
+        marks = (one.finding.id for one in changed)
+        self._sent = {*removed, *marks, *map(key_id, keys)}
         self._submit(*changes)
 
     def _wrote(
         self, changed: Sequence[Annotation], removed: Sequence[str], keys: Sequence[ImageRef]
     ) -> None:
         self._writing = self.failing = False
+        self._sent = set()
         self._told = ""
         for key in removed:
             self._saved.pop(key, None)
@@ -175,6 +183,7 @@ class MarkKeeping(QObject):
 
     def _fail_to_write(self, error: SightlineError) -> None:
         self._writing, self.failing = False, True
+        self._sent = set()
         if self._told != error.text:
             self._told = error.text
             self._notices.show_error(error)
@@ -188,6 +197,19 @@ class MarkKeeping(QObject):
         if problem:
             title = tr("The saved marks could not be read")
             self._notices.show_notice("warning", title, tr_report(problem))
+
+    def _studies_closed(self, studies: Sequence[Study]) -> None:
+        """Remember whose the images were: a tool's result may come after its study is closed."""
+
+        def listed() -> dict[str, str]:
+            return {
+                image.sop_instance_uid: study.uid
+                for study in studies
+                for series in study.series
+                for image in loaded_instances(series.instances)
+            }
+
+        self._work.submit(listed, self._study_uids.update)
 
     # Loading
 
@@ -225,17 +247,25 @@ class MarkKeeping(QObject):
             self._work.submit(read_keys, self._take_keys, self._fail_to_read)
 
     def _take_keys(self, loaded: list[ImageRef]) -> None:
-        self._saved_keys |= {key_id(ref): ref for ref in loaded}
-        if loaded:
-            self._workspace.key_marks.bring_back(loaded)
+        fresh = {
+            key: ref
+            for ref in loaded
+            if (key := key_id(ref)) not in self._saved_keys  # else it was unmarked here since
+            and ref.sop_instance_uid not in self._purging
+        }
+        self._saved_keys |= fresh
+        if fresh:
+            self._workspace.key_marks.bring_back(fresh.values())
 
     def _take(self, loaded: tuple[list[Annotation], int]) -> None:
         marks, unreadable = loaded
         annotations = self._workspace.annotations
+        # What is saved and not there was deleted here, which is not written yet.
+        there = self._saved.keys() | {one.finding.id for one in annotations.all()}
         fresh = [
             one
             for one in marks
-            if annotations.get(one.finding.id) is None
+            if one.finding.id not in there
             and one.finding.image.sop_instance_uid not in self._purging
         ]
         # Those whose study was unknown when they were saved are written again, with it.

@@ -30,6 +30,7 @@ from app.views.translation import tr, tr_report
 from app.views.widgets import label, push_button
 from app.workspace import editing, review
 from app.workspace.annotations import Annotation
+from app.workspace.viewport import REFORMAT
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -124,7 +125,7 @@ class MarkMenu(QMenu):
         self.paste_on_slices = add(tr("Paste on several slices…"), self._slices, "Ctrl+Shift+V")
         self.duplicate = add(tr("Duplicate marks"), self._duplicate, "Ctrl+D")
         self.lock = add(tr("Lock or unlock marks"), self._lock)
-        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+H")
+        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+Shift+H")
         self.rename = add(tr("Rename mark…"), self._rename)
         self.group = add(tr("Group marks…"), self._group)
         self.ungroup = add(tr("Ungroup marks"), self._ungroup)
@@ -242,7 +243,11 @@ class MarkMenu(QMenu):
             self._tell(tr("Nothing to paste"), tr("Copy a mark first."))
             return
         same = any(one.finding.image == frame.ref for one in kept.items)
-        made, reason = editing.pasted(kept, frame, self._place(), 8.0 if same else 0.0)
+        picture = self._window.canvas.picture
+        section = picture is not None and picture.job.instance.kind == REFORMAT
+        made, reason = editing.pasted(
+            kept, frame, self._place(), 8.0 if same else 0.0, section=section
+        )
         self._annotations.put_all(made, text)
         if made:
             self._annotations.select(made[-1].finding.id)

@@ -87,14 +87,16 @@ class Notices(QWidget):
         super().__init__(host)
         self._host = host
         self._column = column(parent=self)
+        self._shown: list[Notice] = []
         host.installEventFilter(self)
         self.hide()
 
     def all(self) -> list[Notice]:
         """Return the notices on display, oldest first."""
-        items = (self._column.itemAt(index) for index in range(self._column.count()))
-        widgets = (item.widget() for item in items if item is not None)
-        return [widget for widget in widgets if isinstance(widget, Notice) and not widget.dismissed]
+        # Never by `QLayout.itemAt`: what it returns outlives the item that Qt deletes, and stands
+        # for whatever Qt makes at the same address later (AttributeError, or a crash).
+        self._shown = [notice for notice in self._shown if not notice.dismissed]
+        return list(self._shown)
 
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
@@ -105,6 +107,7 @@ class Notices(QWidget):
         notice = Notice(tone, wording.one_line(title), text, action)
         notice.installEventFilter(self)
         self._column.addWidget(notice)
+        self._shown.append(notice)
         notice.show()  # else the layout would show it later, and leave it out of the height now
         if tone == "info":
             _leave_after(notice, SHORT_MS)

@@ -174,7 +174,9 @@ def paste_on(
         frame = decoder.frame(instance, index).result()
         space = instance.get("FrameOfReferenceUID")
         plane = planes.frame_plane(frame, space) if space else None
-        items, reason = editing.pasted_on_slice(kept, frame, plane)
+        items, reason = editing.pasted_on_slice(
+            kept, frame, plane, section=instance.kind == REFORMAT
+        )
         if reason:
             raise SightlineError(
                 tr("Nothing was pasted: on slice {number}, {reason}").format(

@@ -405,8 +405,28 @@ class Annotations:
         keys = [key for key in before | after if before.get(key) is not after.get(key)]
         old = {key: before.get(key) for key in keys}
         new = {key: after.get(key) for key in keys}
-        command = Command(label, do=lambda: self._apply(new), undo=lambda: self._apply(old))
+        command = Command(
+            label,
+            do=lambda: self._apply(self._seen_as_now(new, old)),
+            undo=lambda: self._apply(self._seen_as_now(old, new)),
+        )
         self.commands.push(command, joint)
+
+    def _seen_as_now(
+        self, changes: Mapping[str, Annotation | None], others: Mapping[str, Annotation | None]
+    ) -> dict[str, Annotation | None]:
+        """Return changes without hiding or showing what a step did not hide or show.
+
+        The eye in the list is no step: what was shown again since must not vanish by undo.
+        """
+        result = dict(changes)
+        for key, item in changes.items():
+            known, other = self._items.get(key), others.get(key)
+            if item is None or known is None or other is None:
+                continue
+            if item.visible == other.visible != known.visible:
+                result[key] = replace(item, visible=known.visible)
+        return result
 
     def _apply(self, changes: Mapping[str, Annotation | None]) -> None:
         """Set findings by id, and remove those with None; the order of arrival stays."""

@@ -105,7 +105,7 @@ def copied(items: Sequence[Annotation], frame: Frame, plane: FramePlane | None) 
 
 
 def pasted_on_slice(
-    kept: Copied, frame: Frame, plane: FramePlane | None
+    kept: Copied, frame: Frame, plane: FramePlane | None, *, section: bool = False
 ) -> tuple[list[Annotation], str]:
     """Return copies of marks on another slice of a stack, and why it refuses some, as `pasted`.
 
@@ -115,7 +115,7 @@ def pasted_on_slice(
     if reason := _other_geometry(kept, frame, plane):
         return [], reason
     here = replace(kept, items=tuple(one for one in kept.items if not _is_on(one, frame, plane)))
-    return pasted(here, frame, plane)
+    return pasted(here, frame, plane, section=section)
 
 
 def _is_on(item: Annotation, frame: Frame, plane: FramePlane | None) -> bool:
@@ -149,14 +149,20 @@ def _other_geometry(kept: Copied, frame: Frame, plane: FramePlane | None) -> str
 
 
 def pasted(
-    kept: Copied, frame: Frame, plane: FramePlane | None, aside: float = 0.0
+    kept: Copied,
+    frame: Frame,
+    plane: FramePlane | None,
+    aside: float = 0.0,
+    *,
+    section: bool = False,
 ) -> tuple[list[Annotation], str]:
     """Return copies of marks on another image, and why some could not be pasted ("" if all were).
 
     They keep their place in the patient where both images are parallel in one frame of reference,
     else their pixels where the images have the same size. Values are measured anew. A tool's
     finding becomes a mark by hand, whose description says where it comes from. The copies are
-    `aside` pixels to the right and down, so that they do not hide what they are copies of.
+    `aside` pixels to the right and down, so that they do not hide what they are copies of. On a
+    `section` of a volume they belong to its plane, else to the image alone, as what is drawn there.
     """
     result: list[Annotation] = []
     reason = ""
@@ -165,7 +171,7 @@ def pasted(
         reason = reason or why
         if shape is None:
             continue
-        made = _by_hand(item.finding, frame, shape, plane)
+        made = _by_hand(item.finding, frame, shape, plane if section else None)
         if aside:
             made = moved(made, frame, aside, aside)
         result.append(replace(item, finding=drawing.with_statistics(made, frame), locked=False))
@@ -257,7 +263,7 @@ def _by_hand(finding: Finding, frame: Frame, shape: Geometry, plane: FramePlane 
         group="",
         ratio="",
         rests_on=(),
-        plane=plane if finding.plane is not None else None,
+        plane=plane,
     )
     made = drawing.with_shape(made, frame, shape)
     if note:

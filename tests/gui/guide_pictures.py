@@ -219,6 +219,15 @@ class Pictures:
         window.canvas.drawing_tool.set_tool(drawing.POLYGON)
         self.settle()
         self.save("guide-marks")
+        canvas = window.canvas
+        canvas.drawing_tool.set_tool(drawing.FILL)
+        place = canvas.to_widget(170, 255).toPoint()
+        QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        self.settle(lambda: canvas.drawing_tool.filling.strip.isVisible())
+        window.findings_list.filter_line.choices["kind", "mask"].trigger()
+        self.settle()
+        self.save("guide-fill")
+        window.findings_list.filter_line.reset()
         window.canvas.drawing_tool.set_tool("")
         window.workspace.annotations.remove(
             [one.finding.id for one in window.workspace.annotations.all()]

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Timer
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
 
+from app.imaging.findings import Box
 from app.imaging.types import Frame, Instance, Series, Study
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
@@ -21,7 +24,7 @@ from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.mark_store import MarkStore
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, activate, found, frame, instance
+from tests.gui.viewer_support import FakeDecoder, activate, finding, found, frame, instance
 
 pytestmark = pytest.mark.gui
 
@@ -202,7 +205,7 @@ def test_a_kept_mark_is_measured_again_before_it_is_told(
     wait_until(lambda: len(annotations) == 1)
     assert annotations.all()[0].finding.value is None
     (row,) = rows(window)
-    assert "being measured again" in row.finding.description
+    assert row.value == "being measured again"
     decoder.read()
     wait_until(lambda: annotations.all()[0].finding.value is not None)
     now = annotations.all()[0].finding
@@ -240,6 +243,76 @@ def test_a_mark_keeps_its_study_though_that_is_closed_at_once(
     window = opened()
     draw_length(window)
     window.workspace.close_all()
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    (kept,) = MarkStore(tmp_path / "data" / "marks.sqlite").studies()
+    assert kept.study == "1.2"
+
+
+def test_a_deleted_mark_does_not_come_back_as_more_is_opened(
+    opened: Callable[..., MainWindow], wait_until: Wait
+):
+    """What is saved is asked for with every study that is opened, before deleting is written."""
+    window = opened()
+    draw_length(window)
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    annotations = window.workspace.annotations
+    annotations.remove([one.finding.id for one in annotations.all()])
+    other = replace(study("b"), uid="7", series=())
+    window.workspace.add(found(other))
+    assert window.marks is not None
+    wait_until(lambda: window.marks is not None and not window.marks.loading)
+    assert annotations.all() == ()
+
+
+@pytest.mark.parametrize("change", ["undo", "delete", "undo of deleting"])
+def test_what_changes_while_it_is_written_is_kept_as_it_is_when_the_window_closes(
+    opened: Callable[..., MainWindow],
+    wait_until: Wait,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+):
+    window = opened()
+    annotations = window.workspace.annotations
+    draw_length(window)
+    mark = annotations.all()[0]
+    key = mark.finding.id
+    if change != "delete":
+        wait_until(lambda: window.marks is not None and window.marks.saved)
+    begun, go_on, save = Event(), Event(), MarkStore.save
+
+    def slow(self: MarkStore, *given: Any) -> None:
+        begun.set()
+        go_on.wait(2)
+        save(self, *given)
+
+    monkeypatch.setattr(MarkStore, "save", slow)
+    if change == "undo":
+        annotations.alter([key], "Group marks", lambda one: replace(one, folder="group"))
+    elif change == "undo of deleting":
+        annotations.remove([key])
+    wait_until(begun.is_set)
+    Timer(0.05, go_on.set).start()
+    if change == "delete":
+        annotations.remove([key])
+    else:
+        window.workspace.commands.undo()
+    wanted = [one.finding for one in annotations.all()]
+    window.close()
+    kept, _ = MarkStore(tmp_path / "data" / "marks.sqlite").load(["1.2.3"])
+    assert [one.finding for one in kept] == wanted
+    assert all(one.folder == "" for one in kept)
+
+
+def test_a_result_that_comes_after_its_study_was_closed_is_kept_for_the_study(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    window = opened()
+    image = window.canvas.frame
+    assert image is not None
+    window.workspace.close_all()
+    wait_until(lambda: window.marks is not None and not window.marks.loading)
+    window.workspace.take_results("finder", [finding(image.ref, Box(1, 1, 5, 5))], ())
     wait_until(lambda: window.marks is not None and window.marks.saved)
     (kept,) = MarkStore(tmp_path / "data" / "marks.sqlite").studies()
     assert kept.study == "1.2"

@@ -553,17 +553,24 @@ def _tab_order(part: QWidget | QLayout | None) -> Iterator[QWidget]:
     Qt's own order is that of creation: the cards of a running run would come after everything else
     in the window.
     """
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
     if isinstance(part, QLayout):
-        for item in filter(None, map(part.itemAt, range(part.count()))):
-            widget = item.widget()
-            yield from _tab_order(item.layout() if widget is None else widget)
+        # Not by `itemAt`; see `Notices.all`.
+        placed: list[tuple[int, QWidget | QLayout]] = [
+            (part.indexOf(one), one) for one in part.findChildren(QLayout, options=direct)
+        ]
+        if (owner := part.parentWidget()) is not None:
+            widgets = owner.findChildren(QWidget, options=direct)
+            placed += [(part.indexOf(one), one) for one in widgets]
+        for place, inside in sorted(placed, key=lambda one: one[0]):
+            if place >= 0:
+                yield from _tab_order(inside)
     elif part is not None and part.isVisible() and part.isEnabled():
         if part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.focusProxy() is None:
             yield part
         yield from _tab_order(part.layout())
         if isinstance(part, QScrollArea) and part.layout() is None:
             yield from _tab_order(part.widget())
-            direct = Qt.FindChildOption.FindDirectChildrenOnly
             for button in part.findChildren(QPushButton, options=direct):
                 yield from _tab_order(button)
 

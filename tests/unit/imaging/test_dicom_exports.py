@@ -19,6 +19,7 @@ from app.imaging.exports import KINDS, DicomExport, View, chosen
 from app.imaging.findings import (
     XY,
     Box,
+    Code,
     Ellipse,
     Finding,
     Heatmap,
@@ -37,7 +38,9 @@ from app.imaging.objects.report_reading import read_report
 from app.imaging.objects.writing import uid_of_id, write_object
 from app.imaging.reading.sniffing import reader_of
 from app.imaging.report import key_images, nodes_of
-from app.imaging.types import FramePlane, ImageRef, Instance, Window
+from app.imaging.types import Frame, FramePlane, ImageRef, Instance, Window
+from app.workspace import drawing
+from app.workspace.threshold_fill import Filler
 from tests.unit.imaging.export_sets import IMAGE_KINDS, random_findings, source_files
 
 SOME, ALL = range(5), range(5, 40)
@@ -480,3 +483,44 @@ def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Dec
     other = replace(first, image=ImageRef(uid, 0, "0" * 64))
     with pytest.raises(FileProblem, match="another version of the image"):
         decoder.dicom_object(replace(job, findings=(other,))).result()
+
+
+@pytest.mark.parametrize("kind", ["sr", "seg"])
+def test_a_filled_mask_is_reported_with_its_statistics_and_a_radlex_code(
+    tmp_path: Path, kind: str
+) -> None:
+    image = instances(source_files(tmp_path, "CT", 2))[0]
+    pixels = pydicom.dcmread(next(tmp_path.glob("*-0.dcm"))).pixel_array
+    frame = Frame(pixels.astype(np.int16), ImageRef(image.sop_instance_uid, 0, ""))
+    middle = image.columns // 2, image.rows // 2
+    found = Filler(frame).fill(middle, reach=float(np.ptp(pixels)) / 2)
+    assert found is not None
+    made = replace(
+        drawing.filled_mask(frame, found.mask, "filled"),
+        code=Code("RID50299", "RADLEX", "PI-RADS 4 - High (lesion)"),
+    )
+    path = tmp_path / f"{kind}.dcm"
+    path.write_bytes(write_object(DicomExport(kind, (image,), (made,))).data)
+    if shutil.which("dciodvfy"):
+        checked = subprocess.run(["dciodvfy", path], capture_output=True, text=True, check=False)
+        assert "Error" not in checked.stderr
+    read = pydicom.dcmread(path)
+    text = str(read)
+    assert "RID50299" in text
+    if kind == "sr":
+        inside = pixels[found.mask.pixels]
+        values = {
+            item.ConceptNameCodeSequence[0].CodeMeaning: float(
+                item.MeasuredValueSequence[0].NumericValue
+            )
+            for item in _items(read)
+            if item.get("ValueType") == "NUM"
+        }
+        assert values["Mean"] == pytest.approx(inside.mean())
+        assert values["Maximum"] == inside.max()
+
+
+def _items(part: pydicom.Dataset) -> Iterator[pydicom.Dataset]:
+    for item in part.get("ContentSequence", ()):
+        yield item
+        yield from _items(item)

@@ -122,3 +122,15 @@ def test_masks_as_findings_can_be_compared_without_comparing_pixels():
     )
     annotations.add([mask])
     assert annotations.on_image(HERE)[0].finding is mask
+
+
+def test_undoing_another_step_hides_nothing_that_was_shown_again():
+    annotations = Annotations(CommandStack())
+    one = a_finding()
+    annotations.add([one])
+    annotations.set_visible([one.id], False)
+    annotations.alter([one.id], "Colour marks", lambda item: replace(item, tint="#ff0000"))
+    annotations.set_visible([one.id], True)
+    annotations.commands.undo()
+    (item,) = annotations.all()
+    assert (item.tint, item.visible) == ("", True)

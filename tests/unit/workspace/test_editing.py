@@ -62,6 +62,17 @@ def test_a_copy_keeps_its_place_in_the_patient() -> None:
     assert copy.tint == "#112233"
 
 
+def test_a_copy_belongs_to_the_plane_of_a_section_but_to_an_acquired_image_alone() -> None:
+    image = frame(spacing=MM)
+    line = replace(drawing.draw(drawing.RULER, image, [(30, 20), (50, 20)]), plane=AXIAL)
+    kept = editing.copied([Annotation(line, 0)], image, AXIAL)
+    (copy,), _ = editing.pasted(kept, frame("2.2", spacing=MM), AXIAL)
+    assert copy.finding.plane is None
+    plain = editing.copied([Annotation(replace(line, plane=None), 0)], image, AXIAL)
+    (copy,), _ = editing.pasted(plain, frame("2.2", spacing=MM), AXIAL, section=True)
+    assert copy.finding.plane == AXIAL
+
+
 def test_without_a_common_space_pixels_count_if_sizes_agree() -> None:
     image, other = frame(), frame("2.2")
     ellipse = drawing.draw(drawing.ELLIPSE, image, [(10, 10), (30, 20)])
