@@ -7677,6 +7677,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
+            <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation state</source>
             <translation>Präsentationszustand</translation>
         </message>
