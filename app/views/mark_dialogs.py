@@ -229,9 +229,13 @@ class MarkCommands:
         frame = self._own_frame(mark) if mark is not None else None
         if mark is None or frame is None or not calibration.can_calibrate(mark):
             return
+        if workspace.annotations.is_locked(mark.id):
+            return
         image = workspace.studies.with_uid(mark.image.sop_instance_uid)
         series = workspace.studies.series_of(image) if image is not None else None
-        several = series is not None and len(series.instances) > 1
+        several = series is not None and (
+            len(series.instances) > 1 or series.instances[0].frames > 1
+        )
 
         def take(mm: float | None, whole: bool) -> None:
             workspace.calibrate(mark, frame, mm, whole)

@@ -44,4 +44,6 @@ class MarkReading(QObject):
             self._scales.cannot_read(instance, index)
         else:
             self._scales.learn(done.result())
+            if self._scales.next_wanted() == (instance, index):  # it is another image by now
+                self._scales.cannot_read(instance, index)
         self._next()

@@ -191,10 +191,25 @@ def time_text(time_ms: float | None) -> str:
     return "" if time_ms is None else f"{time_ms / 1000:.2f} s"
 
 
+_UNMEASURED = {
+    drawing.MEASURED_AGAIN: translatable("being measured again"),
+    drawing.UNREADABLE: translatable("not measured: its image cannot be read"),
+}
+
+
+def _unmeasured_text(finding: Finding) -> str:
+    """Return why a mark has no figures at present; "" if it has."""
+    why = _UNMEASURED.get(finding.description.partition(";")[0], "")
+    return tr(why) if why and drawing.by_hand(finding) else ""
+
+
 def value_text(finding: Finding) -> str:
-    """Return a finding's measurement with units, "≈" before an estimate; "" if it has none."""
+    """Return a finding's measurement with units, "≈" before an estimate; "" if it has none.
+
+    For a mark that must be measured again it says so.
+    """
     if finding.value is None:
-        return ""
+        return _unmeasured_text(finding)
     units = one_line(finding.units)
     if drawing.is_measurement(finding):
         # Long lines too have tenths of a millimetre, as callipers do.
@@ -220,7 +235,7 @@ def chip_text(finding: Finding) -> str:
     A length or angle drawn by hand has only its value, since the line shows what it is; a box drawn
     by hand has its size and mean.
     """
-    if text := drawing.headline(finding):
+    if text := _unmeasured_text(finding) or drawing.headline(finding):
         return text
     if drawing.is_measurement(finding) and finding.value is not None:
         return value_text(finding)

@@ -18,6 +18,9 @@ from app.workspace.signals import Signal
 from app.workspace.studies import Studies
 
 _Key = tuple[str, int]
+_CLOSED, _OTHER = "not open", "other pixels"  # their marks stay as they are
+_UNREAD, _GIVEN_UP = "not read yet", "cannot be read"
+_DOUBTFUL, _GIVEN_UP_DOUBTFUL = "not read, and perhaps calibrated", "nor can it be read"
 _SAME_SHAPE = 1e-3  # between heights of pixels, divided by their widths
 
 
@@ -41,14 +44,17 @@ class MarkScales:
     ) -> None:
         self._annotations, self._studies = annotations, studies
         self._image_of, self._study_of = image_of, study_of
-        self._own: dict[_Key, Frame] = {}  # without pixels
-        self._study: dict[_Key, str] = {}
+        self._own: dict[ImageRef, Frame] = {}  # what was read, without pixels
+        self._study: dict[ImageRef, str] = {}
+        self._read: set[_Key] = set()
         self._seen: dict[_Key, ImageRef] = {}  # of tools' findings: only the pixels are known
         self._unreadable: set[_Key] = set()
         self._not_open: set[str] = set()
         self._wanted: dict[_Key, Instance] = {}
         self._waiting: dict[str, Finding] = {}  # marks as they were, until their image is read
-        self._fits: dict[str, tuple[Finding, object]] = {}  # measured, and with which scale
+        self._looked_at: dict[str, tuple[Finding, object, object]] = {}  # as what, when, scale
+        self._known: list[Finding] = []  # the lines of known length
+        self._time = object()  # another one as soon as anything is known that was not
         self.wanted: Signal[()] = Signal()
         annotations.changed.connect(self.measure)
         studies.changed.connect(self._follow_studies)
@@ -57,19 +63,21 @@ class MarkScales:
 
     def learn(self, frame: Frame) -> None:
         """Take over the pixels and the own scale of a frame that was read."""
-        key = (frame.ref.sop_instance_uid, frame.ref.frame)
-        known = self._own.get(key)
-        if known is not None and known.ref == frame.ref and _scale(known) == _scale(frame):
+        key = _key(frame.ref)
+        known = self._own.get(frame.ref)
+        if known is not None and _scale(known) == _scale(frame):
             return
+        self._time = object()
         # Of the pixels only their number, so that they can be dropped from memory.
-        self._own[key] = Frame(
+        self._own[frame.ref] = Frame(
             np.broadcast_to(np.uint8(0), (frame.rows, frame.columns)),
             frame.ref,
             spacing=frame.spacing,
             regions=frame.regions,
             calibration=frame.calibration,
         )
-        self._study[key] = self._study_of(key[0])
+        self._study[frame.ref] = self._study_of(key[0])
+        self._read.add(key)
         self._unreadable.discard(key)
         self._wanted.pop(key, None)
         if any(one.finding.image.sop_instance_uid == key[0] for one in self._annotations.all()):
@@ -80,31 +88,28 @@ class MarkScales:
         key = (instance.sop_instance_uid, index)
         self._unreadable.add(key)
         self._wanted.pop(key, None)
+        self._time = object()
         self.measure()
 
     def trust(self, findings: Sequence[Finding]) -> None:
         """Take over which pixels images have from findings on what a tool has read just now."""
         for one in findings:
-            key = (one.image.sop_instance_uid, one.image.frame)
-            if key not in self._own:
-                self._seen[key] = one.image
+            self._seen[_key(one.image)] = one.image
 
     def is_of(self, ref: ImageRef) -> bool | None:
         """Return whether an open image has the pixels of `ref`; None until it is read."""
-        key = (ref.sop_instance_uid, ref.frame)
-        known = self._own.get(key)
-        seen = known.ref if known is not None else self._seen.get(key)
-        return None if seen is None else seen == ref
+        key = _key(ref)
+        if ref in self._own or self._seen.get(key) == ref:
+            return True
+        return False if key in self._read or key in self._seen else None
 
     def is_waiting(self, finding: Finding) -> bool:
         """Return whether a mark is not measured until its image is read, which is under way."""
-        key = (finding.image.sop_instance_uid, finding.image.frame)
-        return finding.id in self._waiting and key not in self._unreadable
+        return finding.id in self._waiting and _key(finding.image) not in self._unreadable
 
     def is_unread(self, ref: ImageRef) -> bool:
         """Return whether it is still to be found out if an open image has the pixels of `ref`."""
-        wanted = (ref.sop_instance_uid, ref.frame) in self._wanted
-        return wanted and self.is_of(ref) is None
+        return _key(ref) in self._wanted and self.is_of(ref) is None
 
     def next_wanted(self) -> tuple[Instance, int] | None:
         """Return an image and frame to read next, for `learn` or `cannot_read`; or None."""
@@ -114,8 +119,9 @@ class MarkScales:
 
     def forget(self, studies: Container[str]) -> None:
         """Forget the images of studies, by Study Instance UID, as they may have other pixels."""
-        for key in [key for key, study in self._study.items() if study in studies]:
-            del self._own[key], self._study[key]
+        for ref in [ref for ref, study in self._study.items() if study in studies or not study]:
+            del self._own[ref], self._study[ref]
+        self._read = {_key(ref) for ref in self._own}
         self._seen.clear()
         self._unreadable.clear()
         self._follow_studies()
@@ -123,6 +129,7 @@ class MarkScales:
     def _follow_studies(self) -> None:
         self._not_open.clear()
         self._wanted.clear()
+        self._time = object()
         self.measure()
 
     # Measuring
@@ -135,63 +142,72 @@ class MarkScales:
     def measure(self) -> None:
         """Measure every mark anew that does not fit the scale of its image any more."""
         lines = self._lines()
+        if len(lines) != len(self._known) or any(
+            one is not other for one, other in zip(lines, self._known, strict=True)
+        ):
+            self._known, self._time = lines, object()
+        before, self._looked_at = self._looked_at, {}
+        scaled: dict[ImageRef, Frame | str] = {}
         anew: list[Finding] = []
-        ids: set[str] = set()
         for item in self._annotations.all():
             one = item.finding
-            ids.add(one.id)
-            found = self._look_at(one, lines)
-            if found is not None and found != one:
-                anew.append(found)
-        for known in (self._waiting, self._fits):
-            for key in known.keys() - ids:
-                del known[key]
+            looked = before.get(one.id)
+            same = looked is not None and looked[0] is one
+            if same and looked is not None and looked[1] is self._time:
+                self._looked_at[one.id] = looked
+                continue
+            found = scaled.get(one.image)
+            if found is None:
+                found = scaled[one.image] = self._scaled_for(one.image, lines)
+            scale = _scale(found) if isinstance(found, Frame) else found
+            if not (same and looked is not None and looked[2] == scale):
+                new = self._as_it_must_be(one, found)
+                if new != one:
+                    anew.append(new)
+                    one = new
+            self._looked_at[one.id] = one, self._time, scale
+        for key in self._waiting.keys() - self._looked_at.keys():
+            del self._waiting[key]
         self._annotations.refresh(anew)
         if self._wanted:
             self.wanted.emit()
 
-    def _look_at(self, one: Finding, lines: Sequence[Finding]) -> Finding | None:
-        """Return a mark as it must be now; None where it stays."""
-        key = (one.image.sop_instance_uid, one.image.frame)
-        own = self._own.get(key)
-        hand = drawing.by_hand(one)
-        if own is None:
-            image = self._open(key[0])
-            if image is None:
-                return None
-            self._want(key, image)
-            doubtful = hand and (
-                one.id in self._waiting
-                or drawing.rests_on_hand(one)
-                or any(self._may_be_for(x, one, image) for x in lines)
-            )
-            return self._without_figures(one, key) if doubtful else None
-        if not hand:
-            return None
-        if own.ref != one.image:  # other pixels than it was drawn on: it stays as it was
-            return self._waiting.pop(one.id, None)
-        scaled = own
-        if lines:
-            image = self._open(key[0])
-            if image is None:
-                return None
-            if any(self._is_unread(line) and self._may_be_for(line, one, image) for line in lines):
-                return self._without_figures(one, key)
-            scaled = calibration.calibrated(own, self._line_for(image, own, lines))
-        fits = self._fits.get(one.id)
-        if fits is not None and fits[0] is one and fits[1] == _scale(scaled):
-            return None
-        self._waiting.pop(one.id, None)
-        new = drawing.remeasured(one, scaled)
-        self._fits[one.id] = (new if new != one else one), _scale(scaled)
-        return new
-
-    def _without_figures(self, one: Finding, key: _Key) -> Finding:
+    def _as_it_must_be(self, one: Finding, found: Frame | str) -> Finding:
+        """Return a mark as it is measured on its image; see `_scaled_for`."""
+        if not drawing.by_hand(one):
+            return one
+        if isinstance(found, Frame):
+            self._waiting.pop(one.id, None)
+            return drawing.remeasured(one, found)
+        if found == _OTHER:
+            return self._waiting.pop(one.id, one)
+        by_line = one.id in self._waiting or drawing.rests_on_hand(one)
+        if found == _CLOSED or (found in (_UNREAD, _GIVEN_UP) and not by_line):
+            return one
         self._waiting.setdefault(one.id, one)
-        self._fits.pop(one.id, None)
-        if key in self._unreadable:
-            return drawing.unmeasured(one, drawing.UNREADABLE)
-        return drawing.unmeasured(one, drawing.MEASURED_AGAIN)
+        given_up = found in (_GIVEN_UP, _GIVEN_UP_DOUBTFUL)
+        return drawing.unmeasured(one, drawing.UNREADABLE if given_up else drawing.MEASURED_AGAIN)
+
+    def _scaled_for(self, ref: ImageRef, lines: Sequence[Finding]) -> Frame | str:
+        """Return an image with the scale of its marks, or why that is not known."""
+        key = _key(ref)
+        own = self._own.get(ref)
+        if own is None and key in self._read:
+            return _OTHER
+        if own is not None and not lines:
+            return own
+        image = self._open(ref.sop_instance_uid)
+        if image is None:
+            return _CLOSED
+        if own is None:
+            self._want(key, image)
+            doubtful = any(self._may_be_for(line, ref, image) for line in lines)
+            if key in self._unreadable:
+                return _GIVEN_UP_DOUBTFUL if doubtful else _GIVEN_UP
+            return _DOUBTFUL if doubtful else _UNREAD
+        if any(self._is_unread(line) and self._may_be_for(line, ref, image) for line in lines):
+            return _DOUBTFUL
+        return calibration.calibrated(own, self._line_for(image, own, lines))
 
     def _want(self, key: _Key, image: Instance) -> None:
         # Sections are known while they are shown; reading them would make their whole volume.
@@ -215,13 +231,13 @@ class MarkScales:
         ]
 
     def _is_unread(self, line: Finding) -> bool:
-        key = (line.image.sop_instance_uid, line.image.frame)
-        return key not in self._own and key not in self._unreadable
+        key = _key(line.image)
+        return key not in self._read and key not in self._unreadable
 
     def _line_for(self, image: Instance, frame: Frame, lines: Sequence[Finding]) -> Finding | None:
         def in_series(line: Finding) -> bool:
-            own = self._own.get((line.image.sop_instance_uid, line.image.frame))
-            if own is None or own.ref != line.image or not self._beside(line, image):
+            own = self._own.get(line.image)
+            if own is None or not self._beside(line, image):
                 return False
             # An image with other pixels, such as a localizer, has another scale.
             size = (own.rows, own.columns) == (frame.rows, frame.columns)
@@ -229,12 +245,11 @@ class MarkScales:
 
         return calibration.calibrating(lines, frame, in_series)
 
-    def _may_be_for(self, line: Finding, one: Finding, image: Instance) -> bool:
-        """Return whether a line may calibrate the image of a mark, by what headers say."""
-        place = (line.image.sop_instance_uid, line.image.frame)
-        if place == (one.image.sop_instance_uid, one.image.frame):
+    def _may_be_for(self, line: Finding, ref: ImageRef, image: Instance) -> bool:
+        """Return whether a line may calibrate an image, by what headers say."""
+        if _key(line.image) == _key(ref):
             return True
-        other = self._open(place[0])
+        other = self._open(line.image.sop_instance_uid)
         return (
             other is not None
             and calibration.is_for_series(line)
@@ -250,6 +265,10 @@ class MarkScales:
         return (
             series is not None and other is not None and (self._studies.series_of(other) is series)
         )
+
+
+def _key(ref: ImageRef) -> _Key:
+    return ref.sop_instance_uid, ref.frame
 
 
 def _scale(frame: Frame) -> tuple[object, ...]:

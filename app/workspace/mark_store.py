@@ -175,7 +175,30 @@ class MarkStore:
     def _read(self, query: str, values: Sequence[str] = ()) -> list[Any]:
         if not self.path.exists():
             return []
-        return self._used(lambda database: database.execute(query, values).fetchall(), "read")
+        try:
+            return self._used(lambda database: database.execute(query, values).fetchall(), "read")
+        except FileProblem:
+            found = self._read_as_it_is(query, values)
+            if found is None:
+                raise
+            return found
+
+    def _read_as_it_is(self, query: str, values: Sequence[str]) -> list[Any] | None:
+        """Return what a database in a read-only folder holds; None if that is not certain.
+
+        SQLite cannot lock it there. With a log beside it, the last changes would be missing.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            if log.exists() and log.stat().st_size:
+                return None
+            uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+            with closing(sqlite3.connect(uri, uri=True)) as database:
+                if database.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                    return None
+                return database.execute(query, values).fetchall()
+        except (sqlite3.Error, OSError):
+            return None
 
     def _write(self, write: Callable[[sqlite3.Connection], None]) -> None:
         def work(database: sqlite3.Connection) -> None:

@@ -1551,6 +1551,11 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/wording.py" />
+            <source>being measured again</source>
+            <translation>wird neu gemessen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Best in set</source>
             <translation>Bestes Bild der Reihe</translation>
@@ -6645,6 +6650,11 @@
             <location filename="../../app/views/viewports/viewport_bar.py" />
             <source>Not linked to the other viewports</source>
             <translation>Nicht mit den anderen Viewports verknüpft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/wording.py" />
+            <source>not measured: its image cannot be read</source>
+            <translation>nicht gemessen: Das Bild ist nicht lesbar</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />

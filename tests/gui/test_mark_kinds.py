@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -277,6 +279,67 @@ def test_a_mark_on_a_section_is_on_the_acquired_image_in_its_plane(stack: PlaneS
     assert there.geometry.y1 == pytest.approx(made.geometry.y1)
     stack.choose(Plane.CORONAL)
     assert stack.canvas.annotation_items() == []
+
+
+def test_a_section_s_mark_that_is_moved_on_the_slice_stays_in_the_plane(stack: PlaneScene):  # noqa: F811
+    stack.choose(Plane.AXIAL)
+    stack.canvas.scroller.to(1)
+    stack.settle()
+    stack.canvas.drawing_tool.set_tool(drawing.RULER)
+    drag(stack, (20, 20), (60, 20))
+    (made,) = drawn(stack)
+    stack.canvas.drawing_tool.set_tool("")
+    stack.choose(Plane.ACQUIRED)
+    stack.canvas.scroller.to(1)
+    stack.settle()
+    drag(stack, (60, 20), (70, 30))
+    (moved,) = drawn(stack)
+    assert moved.image == stack.canvas.frame.ref  # pyright: ignore[reportOptionalMemberAccess]
+    assert moved.value == pytest.approx(math.hypot(50, 10) * 0.5, rel=0.03)
+    stack.choose(Plane.AXIAL)
+    stack.canvas.scroller.to(1)
+    stack.settle()
+    (there,) = stack.canvas.findings_layer.findings
+    assert there.id == made.id
+    assert there.value == pytest.approx(moved.value)
+    stack.workspace.commands.undo()
+    assert drawn(stack) == [made]
+    assert stack.canvas.findings_layer.findings == (made,)
+
+
+def test_a_text_that_is_renamed_on_the_slice_stays_the_section_s(stack: PlaneScene):  # noqa: F811
+    stack.choose(Plane.AXIAL)
+    stack.canvas.scroller.to(1)
+    stack.settle()
+    stack.canvas.drawing_tool.set_tool(drawing.TEXT)
+    click(stack, (30, 30))
+    typed(stack, "before")
+    (made,) = drawn(stack)
+    stack.choose(Plane.ACQUIRED)
+    stack.canvas.scroller.to(1)
+    stack.settle()
+    (there,) = stack.canvas.findings_layer.findings
+    stack.canvas.drawing_tool.edit_text(there)
+    typed(stack, "after")
+    (renamed,) = drawn(stack)
+    assert renamed == replace(made, label="beforeafter", reviewed=renamed.reviewed)
+
+
+def test_a_line_on_one_frame_calibrates_all_frames_of_a_cine(scene: Scene):
+    cine = instance("1.1", frames=3)
+    scene.workspace.add(found(study(cine)))
+    scene.settle()
+    scene.canvas.drawing_tool.set_tool(drawing.RULER)
+    drag(scene, (20, 20), (60, 20))
+    scene.canvas.scroller.to(2)
+    scene.settle()
+    drag(scene, (20, 30), (60, 30))
+    line, other = drawn(scene)
+    assert (line.image.frame, other.image.frame) == (0, 2)
+    scene.workspace.calibrate(line, frame("1.1", 0), 20.0, series=True)
+    assert drawn(scene)[1].value == pytest.approx(20, rel=0.03)
+    scene.workspace.annotations.remove([line.id])
+    assert drawn(scene) == [other]
 
 
 def test_a_mark_on_an_acquired_image_is_on_that_alone(stack: PlaneScene):  # noqa: F811

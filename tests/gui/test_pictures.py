@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from app.views.canvas.annotated_render import Look
 from app.views.canvas.corner_text import Corners, Detail
 from app.views.canvas.image_layer import to_qimage
 from app.views.main_window import MainWindow
-from app.views.pictures import printing
+from app.views.pictures import movie_file, printing
 from app.views.pictures.export_dialog import ExportDialog, PrintDialog, write_pictures
 from app.views.pictures.movie_file import encoder_problem
 from app.views.pictures.picture_files import Form
@@ -302,6 +303,27 @@ def test_an_mp4_has_each_frame_at_its_time(
     starts = np.concatenate([[0], np.cumsum(lasting)])[:5] / ticks * 1000
     assert lasting.size == 5
     assert np.allclose(starts, TIMES, atol=1)
+
+
+@pytest.mark.parametrize("reason", ["", "there is no encoder for MP4 movies"])
+def test_the_window_does_not_wait_for_the_movie_library(
+    window: MainWindow, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch, reason: str
+):
+    """It takes 60 to 110 ms to load."""
+    loaded_on: list[threading.Thread] = []
+
+    def load() -> str:
+        loaded_on.append(threading.current_thread())
+        return reason
+
+    monkeypatch.setattr(movie_file, "encoder_problem", load)
+    window.actions_.export_movie.trigger()
+    (dialog,) = (one for one in window.findChildren(ExportDialog) if one.isVisible())
+    assert not dialog.save_button.isEnabled()
+    wait_until(lambda: dialog.problem.text() if reason else dialog.save_button.isEnabled())
+    assert dialog.save_button.isEnabled() is not bool(reason)
+    assert threading.main_thread() not in loaded_on
+    dialog.reject()
 
 
 def test_what_was_written_goes_when_the_export_is_cancelled_or_fails(

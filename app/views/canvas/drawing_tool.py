@@ -362,6 +362,9 @@ class DrawingTool(QObject):
             not typed and tool == drawing.TEXT
         ):
             return
+        known = self._annotations.get(finding.id)
+        if known is not None:  # on an image in its plane it stays the mark of its own image
+            finding = known.finding
         named = typed if taken and typed else drawing.LABELS[tool]
         self._put(replace(finding, label=named), drawing.verb(tool) if new else tr("Change"))
 
@@ -476,7 +479,7 @@ class DrawingTool(QObject):
         new = texts and self._annotations.get(finding.id) is None
         self.cancel()
         if drawing.by_hand(finding):
-            finding = replace(finding, plane=self._plane())
+            finding = replace(finding, plane=self._plane() or finding.plane)
         if new:
             self._layer.set_draft(finding)
             self._ask_text(finding, new=True)
@@ -496,7 +499,7 @@ class DrawingTool(QObject):
         if frame is None:
             return
         if drawing.by_hand(finding):
-            finding = replace(finding, plane=self._plane())
+            finding = replace(finding, plane=self._plane() or finding.plane)
         if drawing.pixels_around(finding) <= AT_ONCE:
             finding = drawing.with_statistics(finding, frame)
         self._annotations.put(finding, f"Move {finding.label.lower()}", joint)

@@ -63,6 +63,12 @@ _DETAILS: tuple[tuple[str, Detail | None], ...] = (
 _SCALE = (10, 400)  # per cent
 
 
+def _encoder_problem() -> str:
+    from app.views.pictures import movie_file
+
+    return movie_file.encoder_problem()
+
+
 class PictureOptions(QWidget):
     """What is drawn over the pixels, and the warning about text that the pixels may hold."""
 
@@ -179,14 +185,17 @@ class ExportDialog(QDialog):
     def _follow_form(self) -> None:
         form = Form(self.form.currentData())
         self.quality.setEnabled(form is Form.JPEG)
-        problem = ""
+        self._tell("")
+        self.save_button.setEnabled(form is not Form.MP4)
         if form is Form.MP4:
-            from app.views.pictures.movie_file import encoder_problem
+            # On a thread: Qt's movie library takes 60 to 110 ms to load.
+            self._tasks.run(lambda _token: _encoder_problem(), self._take_encoder, self._tell)
 
-            if reason := encoder_problem():
-                problem = tr("{reason}. GIF movies can be saved.").format(reason=reason)
-        self._tell(problem)
-        self.save_button.setEnabled(not problem)
+    def _take_encoder(self, reason: str) -> None:
+        if Form(self.form.currentData()) is Form.MP4 and not self.busy:
+            if reason:
+                self._tell(tr("{reason}. GIF movies can be saved.").format(reason=reason))
+            self.save_button.setEnabled(not reason)
 
     def _tell(self, text: str) -> None:
         self.problem.setText(text)

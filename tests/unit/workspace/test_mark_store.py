@@ -7,7 +7,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -193,6 +195,54 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path):
     with pytest.raises(FileProblem, match="may not be written") as caught:
         store.save({"1": [mark(1)]}, ())
     assert str(store.path) in caught.value.text
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder that may not be written to, by whoever runs the test: root becomes nobody."""
+    if sys.platform == "win32":
+        pytest.skip("modes of folders are POSIX")
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # others may enter it
+        folder = Path(name) / "data"
+        folder.mkdir()
+        MarkStore(folder / "marks.sqlite").save({"1": [mark(1)]}, ())
+        Path(name).chmod(0o755)
+        (folder / "marks.sqlite").chmod(0o444)
+        folder.chmod(0o555)
+        was = os.geteuid()
+        try:
+            if was == 0:
+                os.seteuid(65534)
+            yield folder
+        finally:
+            os.seteuid(was)
+            folder.chmod(0o755)
+
+
+def test_a_read_only_folder_is_told_and_nothing_is_lost(read_only: Path):
+    file = read_only / "marks.sqlite"
+    before = file.read_bytes()
+    store = MarkStore(file)
+    for work in (lambda: store.save({"1": [mark(2)]}, ["mark-1"]), lambda: store.purge(["1"])):
+        with pytest.raises(FileProblem, match="may not be written to") as caught:
+            work()
+        assert str(file) in caught.value.text
+        assert "stay in this window" in caught.value.text
+    assert [one.finding.id for one in store.load(["1.2"])[0]] == ["mark-1"], "they can be read"
+    assert store.images() == {"1.2": "1"}
+    assert file.read_bytes() == before
+    assert [one.name for one in read_only.iterdir()] == ["marks.sqlite"], "nothing was set aside"
+    with pytest.raises(FileProblem, match="may not be written to"):
+        MarkStore(read_only / "new.sqlite").save({"1": [mark(2)]}, ())
+
+
+def test_a_purge_takes_marks_that_were_saved_without_their_study(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1)], "": [mark(2), mark(3, image="9.9")]}, ())
+    (kept, _nowhere) = sorted(store.studies(), key=lambda one: one.study, reverse=True)
+    store.purge([kept.study], kept.images)
+    assert store.load(["1.2"])[0] == []
+    assert [one.finding.id for one in store.load(["9.9"])[0]] == ["mark-3"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
