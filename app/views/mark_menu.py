@@ -125,7 +125,7 @@ class MarkMenu(QMenu):
         self.paste_on_slices = add(tr("Paste on several slices…"), self._slices, "Ctrl+Shift+V")
         self.duplicate = add(tr("Duplicate marks"), self._duplicate, "Ctrl+D")
         self.lock = add(tr("Lock or unlock marks"), self._lock)
-        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+H")
+        self.hide_marks = add(tr("Hide or show marks"), self._hide, "Ctrl+Shift+H")
         self.rename = add(tr("Rename mark…"), self._rename)
         self.group = add(tr("Group marks…"), self._group)
         self.ungroup = add(tr("Ungroup marks"), self._ungroup)

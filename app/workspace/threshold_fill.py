@@ -113,7 +113,7 @@ class Filler:
             return
         values = self._values[0].ravel()
         some = values[:: max(1, values.size // _SAMPLES)]
-        some = some[~np.isnan(some)]
+        some = some[np.isfinite(some)]
         if some.size:
             low, high = np.percentile(some, _USUAL)
             whole = bool(np.array_equal(some, np.round(some)))

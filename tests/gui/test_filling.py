@@ -184,3 +184,43 @@ def test_a_large_radiograph_is_filled_without_a_stall(scene: Scene, gui_heartbea
     QTest.mouseRelease(view, LEFT, pos=start - QPoint(0, 72))
     scene.settle()
     assert pixels(scene).sum() > 1000
+
+
+def test_a_double_click_fills_one_mask(filled: Scene):
+    view, at = filled.canvas.viewport(), filled.at(50, 40)
+    for wait in (False, True):
+        QTest.mouseClick(view, LEFT, pos=at)
+        if wait:
+            filled.settle()
+        QTest.mouseDClick(view, LEFT, pos=at)
+        QTest.mouseRelease(view, LEFT, pos=at)
+        filled.settle()
+        assert len(masks(filled)) == 1
+        filled.workspace.commands.undo()
+        assert masks(filled) == []
+
+
+def test_small_values_have_digits_enough_and_the_pixel_stays_inside(scene: Scene):
+    """Diffusion in mm²/s."""
+    adc = RealWorldMap(0, 4000, 1.0007e-6, 0.0, units="mm2/s")
+    scene.show(instance(), stored=stored(), real_world=(adc,))
+    scene.canvas.drawing_tool.set_tool(drawing.FILL)
+    click(scene, 50, 40)
+    strip = scene.canvas.drawing_tool.filling.strip
+    assert strip.low.decimals() >= 5
+    strip.low.setValue(1.0)  # above the pixel: as far as it may
+    scene.settle()
+    assert pixels(scene)[40, 50]
+    assert len(masks(scene)) == 1
+    assert strip.low.value() == pytest.approx(2000 * 1.0007e-6, abs=1e-5)
+
+
+def test_the_values_of_an_image_are_dropped_with_it(filled: Scene):
+    click(filled, 50, 40)
+    filling = filled.canvas.drawing_tool.filling
+    assert filling._filler is not None
+    filled.show(instance("1.2"))
+    filled.workspace.viewport.show(instance("1.2"))
+    filled.settle()
+    assert filling._filler is None
+    assert not filling.strip.isVisible()

@@ -28,7 +28,8 @@ from tests.gui.viewer_support import (
 )
 
 pytestmark = pytest.mark.gui
-LEFT, CTRL = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier
+LEFT = Qt.MouseButton.LeftButton
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 SITE = Code("39607008", "SCT", "Lung")
 
 
@@ -192,10 +193,10 @@ def test_marks_are_hidden_as_a_step_of_undo_also_locked_ones(listing: MainWindow
     marks.alter([made.id], "Lock", lambda one: replace(one, locked=True))
     marks.select(made.id)
     canvas.setFocus()
-    QTest.keyClick(canvas, Qt.Key.Key_H, CTRL)
+    QTest.keyClick(canvas, Qt.Key.Key_H, CTRL_SHIFT)
     assert made.id not in [one.id for one in canvas.findings_layer.findings]
     listing.actions_.undo.trigger()
     assert made.id in [one.id for one in canvas.findings_layer.findings]
     listing.actions_.redo.trigger()
-    QTest.keyClick(canvas, Qt.Key.Key_H, CTRL)
+    QTest.keyClick(canvas, Qt.Key.Key_H, CTRL_SHIFT)
     assert made.id in [one.id for one in canvas.findings_layer.findings]

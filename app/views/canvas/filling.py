@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.finding_shapes import Shape
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
-from app.views.layouts import row
+from app.views.layouts import column, row
 from app.views.theme import SPACE
 from app.views.translation import tr
 from app.views.widgets import label, number_field, plain_tip
@@ -40,6 +41,7 @@ class RangeStrip(QFrame):
     def __init__(self, view: ImageView, changed: Callable[[], object]) -> None:
         super().__init__(view)
         self._view = view
+        self._value = 0.0
         self.setProperty("notice", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.low = number_field(tr("Lowest value"))
@@ -56,17 +58,22 @@ class RangeStrip(QFrame):
             field.lineEdit().returnPressed.connect(view.setFocus)
         self.bounded.toggled.connect(lambda _on: changed())
         parts = (label(tr("Values"), "caption"), self.low, label("–"), self.high, self.units)
-        row(*parts, self.bounded, margins=(SPACE.m, SPACE.xs, SPACE.m, SPACE.xs), parent=self)
+        margins = (SPACE.m, SPACE.xs, SPACE.m, SPACE.xs)
+        column(row(*parts), self.bounded, spacing=SPACE.xs, margins=margins, parent=self)
         self.hide()
         view.installEventFilter(self)
 
     def tell(self, found: Filled, *, bounded: bool) -> None:
         """Show the range of a fill; `bounded`: whether a region could bound it."""
         blocked = [QSignalBlocker(one) for one in (self.low, self.high)]
-        decimals = 0 if found.whole and found.low.is_integer() and found.high.is_integer() else 3
+        self._value = found.value
+        decimals = 0
+        if not (found.whole and found.low.is_integer() and found.high.is_integer()):
+            # Three digits of the range: diffusion in mm²/s is of the order of 0.001.
+            decimals = min(max(2 - math.floor(math.log10(found.high - found.low or 1)), 1), 9)
         for field in (self.low, self.high):
             field.setDecimals(decimals)
-            field.setSingleStep(1.0 if decimals == 0 else max((found.high - found.low) / 40, 1e-3))
+            field.setSingleStep(1.0 if decimals == 0 else (found.high - found.low) / 40)
         self.low.setRange(-_LARGEST, found.value)  # the first pixel always belongs to it
         self.high.setRange(found.value, _LARGEST)
         if not self.low.hasFocus():
@@ -79,6 +86,11 @@ class RangeStrip(QFrame):
         self.show()
         self.raise_()
         self._place()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The range in the fields, which always holds the first pixel's value."""
+        return min(self.low.value(), self._value), max(self.high.value(), self._value)
 
     def _place(self) -> None:
         room, size = self._view.rect(), self.sizeHint()
@@ -143,12 +155,16 @@ class ThresholdFill(QObject):
         """Begin a fill at a position in the widget (px)."""
         at = self._view.to_image(position)
         seed = round(at.x()), round(at.y())
+        last = self._target
         self.cancel()
         if frame.is_color or not (0 <= seed[0] < frame.columns and 0 <= seed[1] < frame.rows):
             return
         if self._filler is None or self._filler.frame is not frame:
             self._filler = Filler(frame)
-        self._target = _Target(new_id(), seed, self._region_at(at), position)
+        # The second click of a double click fills the same mask again, not one more.
+        again = last is not None and last.seed == seed
+        finding_id = last.finding_id if last is not None and again else new_id()
+        self._target = _Target(finding_id, seed, self._region_at(at), position)
         self._held, self._factor = True, 1.0
         self._request()
 
@@ -174,6 +190,9 @@ class ThresholdFill(QObject):
         self._held = self._again = False
         self._layer.set_draft(None)
         self.strip.hide()
+        frame = self._frame()
+        if self._filler is not None and (frame is None or frame.ref != self._filler.frame.ref):
+            self._filler = None  # and with it the values of an image that is not shown any more
         return was
 
     def put_away(self) -> None:
@@ -195,7 +214,7 @@ class ThresholdFill(QObject):
 
     def _retyped(self) -> None:
         if self._target is not None and not self._held:
-            self._typed = self.strip.low.value(), self.strip.high.value(), self.strip.units.text()
+            self._typed = *self.strip.span, self.strip.units.text()
             self._request()
 
     def _request(self) -> None:
