@@ -263,7 +263,7 @@ class MainActions:
         tip = tr(
             "Points that are placed or dragged go to the strongest edge nearby; Alt suspends it"
         )
-        self.snap.setToolTip(plain_tip(tip))
+        self.snap.setStatusTip(tip)
         self.snap.setChecked(settings.snap)
         settings.changed.connect(lambda: self.snap.setChecked(settings.snap))
         self.size_menu = QMenu(tr("Size and detail"), window)

@@ -96,7 +96,7 @@ class SlicePasteDialog(QDialog):
             spacing=SPACE.m,
             parent=self,
         )
-        self.resize(420, self.sizeHint().height())
+        self.resize(440, self.heightForWidth(440))
         self.first.setFocus()
         self.first.selectAll()
 
@@ -143,6 +143,7 @@ class SlicePasteDialog(QDialog):
         self._busy(False)
         self.note.setText(reason)
         self.note.show()
+        self.resize(self.width(), max(self.height(), self.heightForWidth(self.width())))
 
     _open = True
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -101,8 +101,9 @@ class MarkStore:
     def load(self, images: Iterable[str]) -> tuple[list[Annotation], int]:
         """Return the marks on images, by SOP Instance UID, and how many cannot be read.
 
-        `Annotation.kept` is the time at which each was last changed. What cannot be read, such as
-        marks of a newer version of the program, stays in the database.
+        They are in the order in which they were made. `Annotation.kept` is the time at which each
+        was last changed. What cannot be read, such as marks of a newer version of the program,
+        stays in the database.
         """
         found: list[Annotation] = []
         unreadable = 0
@@ -120,6 +121,7 @@ class MarkStore:
                 except Exception as error:  # whatever is in a damaged row, the others are shown
                     _log.warning("a kept mark cannot be read: %s", type(error).__name__)
                     unreadable += 1
+        found.sort(key=lambda one: (one.finding.provenance.created, one.kept))
         return found, unreadable
 
     def load_keys(self, images: Iterable[str]) -> list[ImageRef]:
@@ -138,17 +140,23 @@ class MarkStore:
 
         The id of a key image is given by `key_id`.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        moment = datetime.now(UTC)
+
+        def now() -> str:
+            nonlocal moment
+            moment += timedelta(microseconds=1)  # so that their order is kept
+            return moment.isoformat(timespec="microseconds")
+
         rows: list[tuple[str, str, str, int, str, str, bytes]] = []
         for study, marks in changed.items():
             for one in marks:
                 ref = one.finding.image
                 place = (study, ref.sop_instance_uid, ref.frame, ref.pixel_sha256)
-                rows.append((one.finding.id, *place, now, _written_mark(one)))
+                rows.append((one.finding.id, *place, now(), _written_mark(one)))
         for study, refs in keys.items():
             for ref in refs:
                 place = (study, ref.sop_instance_uid, ref.frame, ref.pixel_sha256)
-                rows.append((key_id(ref), *place, now, b""))
+                rows.append((key_id(ref), *place, now(), b""))
         gone = [(one,) for one in removed]
 
         def write(database: sqlite3.Connection) -> None:

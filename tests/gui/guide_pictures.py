@@ -161,7 +161,9 @@ class Pictures:
         buffer.open(QBuffer.OpenModeFlag.ReadWrite)
         picture.save(buffer, "PNG")
         with Image.open(io.BytesIO(bytes(buffer.data().data()))) as made:
-            few = made.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            few = made.convert("RGB").quantize(
+                256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE
+            )
         few.save(self.folder / f"{name}.png", optimize=True)
 
     def _save_dialog(

@@ -186,6 +186,20 @@ def test_a_large_radiograph_is_filled_without_a_stall(scene: Scene, gui_heartbea
     assert pixels(scene).sum() > 1000
 
 
+def test_a_double_click_fills_one_mask(filled: Scene):
+    view, at = filled.canvas.viewport(), filled.at(50, 40)
+    for wait in (False, True):
+        QTest.mouseClick(view, LEFT, pos=at)
+        if wait:
+            filled.settle()
+        QTest.mouseDClick(view, LEFT, pos=at)
+        QTest.mouseRelease(view, LEFT, pos=at)
+        filled.settle()
+        assert len(masks(filled)) == 1
+        filled.workspace.commands.undo()
+        assert masks(filled) == []
+
+
 def test_small_values_have_digits_enough_and_the_pixel_stays_inside(scene: Scene):
     """Diffusion in mm²/s."""
     adc = RealWorldMap(0, 4000, 1.0007e-6, 0.0, units="mm2/s")

@@ -30,8 +30,8 @@ from app.errors import SightlineError
 from app.imaging.findings import Finding, Mask, State
 from app.imaging.pixels import pipeline, windows
 from app.imaging.space import planes
-from app.imaging.space.planes import FramePlane
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.space.planes import XYZ, FramePlane
+from app.imaging.types import Frame, Instance, Series, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
@@ -183,7 +183,8 @@ class Canvas(ImageView):
         self._label: tuple[PlacedChip, QPointF] | None = None  # dragged, from where
         self._moved = False
         self._ruler: tuple[float, str] | None = None  # mm of a screen's pixel, and which screen
-        self._step: tuple[object, float] | None = None  # between the slices of a source
+        # Between the slices of a source, along a normal.
+        self._step: tuple[Series | Instance, XYZ, float] | None = None
         self._span = 1.0  # useful range of the image whose window is dragged
         self._wheel = FrameScroll()
         self.color_bar = ColorBar(self)
@@ -249,10 +250,10 @@ class Canvas(ImageView):
         if plane is not None and source is not None:
             series = self._workspace.studies.series_of(source)
             whole = source if source.frames > 1 or series is None else series
-            key = (id(whole), plane.normal)
-            if self._step is None or self._step[0] != key:
-                self._step = key, plane_marks.slice_step(whole, plane)
-            step = self._step[1]
+            known = self._step
+            if known is None or known[0] is not whole or known[1] != plane.normal:
+                self._step = known = whole, plane.normal, plane_marks.slice_step(whole, plane)
+            step = known[2]
         self.findings_layer.set_image(self.scaled_frame, plane, step)
 
     def _follow_marks(self) -> None:

@@ -155,12 +155,16 @@ class ThresholdFill(QObject):
         """Begin a fill at a position in the widget (px)."""
         at = self._view.to_image(position)
         seed = round(at.x()), round(at.y())
+        last = self._target
         self.cancel()
         if frame.is_color or not (0 <= seed[0] < frame.columns and 0 <= seed[1] < frame.rows):
             return
         if self._filler is None or self._filler.frame is not frame:
             self._filler = Filler(frame)
-        self._target = _Target(new_id(), seed, self._region_at(at), position)
+        # The second click of a double click fills the same mask again, not one more.
+        again = last is not None and last.seed == seed
+        finding_id = last.finding_id if last is not None and again else new_id()
+        self._target = _Target(finding_id, seed, self._region_at(at), position)
         self._held, self._factor = True, 1.0
         self._request()
 

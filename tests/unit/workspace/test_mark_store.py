@@ -116,6 +116,15 @@ def test_what_is_removed_is_gone_and_a_changed_one_is_there_once(tmp_path: Path)
     assert (study.study, study.marks, set(study.images)) == ("1", 2, {"1.2", "1.3"})
 
 
+def test_marks_come_back_in_the_order_in_which_they_were_made(tmp_path: Path):
+    store = MarkStore(tmp_path / "marks.sqlite")
+    made = [mark(number, image=f"1.{number % 2}") for number in (5, 3, 9, 1, 7)]
+    store.save({"1": made}, ())
+    store.save({"1": [replace(made[-1], tint="#112233")]}, ())
+    kept, _ = store.load(["1.0", "1.1"])
+    assert [one.finding.id for one in kept] == [one.finding.id for one in made]
+
+
 def test_a_purged_study_leaves_no_trace_in_the_file(tmp_path: Path):
     store = MarkStore(tmp_path / "marks.sqlite")
     store.save({"1.2.840.999": [mark(1)], "2": [mark(2, image="2.2")]}, ())
