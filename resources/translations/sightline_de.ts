@@ -12369,6 +12369,11 @@
             <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
         </message>
         <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{kind}: there is nothing to write</source>
+            <translation>{kind}: nichts zu schreiben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>{listed} and {count} more</source>
             <translation>{listed} und {count} weitere</translation>
