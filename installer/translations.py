@@ -40,6 +40,11 @@ no identifiers."""
 
 CONSTANTS = {
     "app/audit/entry_text.py": ("KINDS", "_OUTCOMES"),
+    "app/imaging/deidentify/copying.py": (
+        *("LIKELY", "FACE", "VIDEO", "HIDDEN_OVERLAY", "BLANKED", "HIGH_BITS", "_LEFT_OUT"),
+    ),
+    "app/imaging/deidentify/options.py": ("BURNT_IN",),
+    "app/imaging/deidentify/process.py": ("_CRASHED",),
     "app/imaging/exports.py": ("reason_against", "OTHER_PIXELS"),
     "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
@@ -54,7 +59,7 @@ CONSTANTS = {
 
 ERRORS = (
     *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
-    *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError"),
+    *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError", "_LeftOut"),
 )
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
@@ -138,6 +143,13 @@ REMARKS = {
         'The file gives its modality as "other": it may show anything.',
         "This is a photograph: it may show the patient's face.",
         "The file does not say whether text is burnt into this image.",
+    ),
+    "app/imaging/deidentify/copying.py": (
+        *("its header is damaged", "it is cut off", "its pixels are missing"),
+        *("its pixels are cut off", "its content is damaged"),
+        "it has no SOP Class UID or SOP Instance UID",
+        "it is a link that leads out of the output folder",
+        "this computer has too little free memory for it",
     ),
     "app/imaging/space/stacks.py": (
         "{0} slice is missing after slice {1}: {2} instead of {3} mm",

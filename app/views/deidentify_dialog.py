@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,15 +23,18 @@ from shiboken6 import isValid
 
 from app.audit.exports import record_export
 from app.audit.log import AuditLog
-from app.imaging.deidentify.options import Option, Summary, check_folder
+from app.imaging.deidentify.options import Blank, Option, Summary, check_folder
 from app.imaging.deidentify.process import deidentify_apart
+from app.imaging.findings import Box
 from app.imaging.types import Instance, Series, Study
 from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import column, row
 from app.views.theme import SPACE
 from app.views.translation import tr, tr_n, tr_report, translatable
-from app.views.widgets import ProgressRow, label, push_button
+from app.views.widgets import ProgressRow, label, plain_tip, push_button
+from app.workspace import drawing
+from app.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -59,13 +64,20 @@ class DeidentifyDialog(QDialog):
         study: The study to copy from.
         series: The series that is shown, or None.
         audit: Where the export is recorded; None to record nothing.
+        blanks: The boxes that the user has marked on images of the study.
     """
 
     def __init__(
-        self, parent: QWidget, study: Study, series: Series | None, audit: AuditLog | None = None
+        self,
+        parent: QWidget,
+        study: Study,
+        series: Series | None,
+        audit: AuditLog | None = None,
+        blanks: Sequence[Blank] = (),
     ) -> None:
         super().__init__(parent)
         self._study, self._series, self._audit = study, series, audit
+        self._blanks = blanks
         self._tasks = DaemonTasks(self)
         self._token: CancelToken | None = None
         self.setWindowTitle(tr("De-identified copy"))
@@ -82,6 +94,24 @@ class DeidentifyDialog(QDialog):
         full.toggled.connect(lambda on: modified.setChecked(modified.isChecked() and not on))
         modified.toggled.connect(lambda on: full.setChecked(full.isChecked() and not on))
         self.burnt_in = QCheckBox(tr("Copy also files that are declared to have burnt-in text"))
+        self.blank = QCheckBox(
+            tr_n(
+                "Blank what lies in %n marked box, on all images of its series",
+                "Blank what lies in %n marked boxes, on all images of their series",
+                len(blanks),
+            )
+            if blanks
+            else tr("Blank what lies in marked boxes: mark boxes over the text first (B)")
+        )
+        self.blank.setEnabled(bool(blanks))
+        self.blank.setToolTip(
+            plain_tip(
+                tr(
+                    "These pixels are overwritten in the copy, which is stored without compression "
+                    "and says that no text is burnt in."
+                )
+            )
+        )
         self.folder = QLineEdit()
         self.folder.setAccessibleName(tr("Folder for the copy"))
         self.folder.setPlaceholderText(tr("A folder outside of the originals"))
@@ -118,8 +148,8 @@ class DeidentifyDialog(QDialog):
     def _make_form(self) -> QWidget:
         form = QWidget()
         warning = tr(
-            "Text that is burnt into pixels and faces in them cannot be removed: look at each "
-            "picture before you hand the copy on."
+            "Text that is burnt into pixels and faces in them stay, but for what you blank: look "
+            "at each picture before you hand the copy on."
         )
         options = QWidget()
         column(*self.options.values(), spacing=SPACE.xs, parent=options)
@@ -127,6 +157,7 @@ class DeidentifyDialog(QDialog):
             row(self.of_study, self.of_series, 1),
             options,
             label(warning, "warning", wrap=True),
+            self.blank,
             self.burnt_in,
             row(label(tr("Folder")), (self.folder, 1), self.browse),
             spacing=SPACE.m,
@@ -157,6 +188,7 @@ class DeidentifyDialog(QDialog):
         series = (self._series,) if only and self._series is not None else self._study.series
         lists = [one.instances for one in series]
         burnt_in, audit = self.burnt_in.isChecked(), self._audit
+        blanks = tuple(self._blanks) if self.blank.isChecked() else ()
 
         def work(token: CancelToken) -> Summary:
             instances: list[Instance] = [one for found in lists for one in found]
@@ -170,6 +202,7 @@ class DeidentifyDialog(QDialog):
                     out,
                     chosen,
                     burnt_in=burnt_in,
+                    blanks=blanks,
                     progress=lambda done, of: gui_calls().send(partial(self._tell, done, of)),
                     cancelled=lambda: token.cancelled or stop.cancelled,
                 )
@@ -195,7 +228,7 @@ class DeidentifyDialog(QDialog):
         self._end("\n".join(summary_lines(summary)))
 
     def _fail(self, reason: str) -> None:
-        self._end(tr("Nothing was copied: {reason}").format(reason=reason))
+        self._end(tr("Nothing was copied: {reason}").format(reason=tr_report(reason)))
 
     def _end(self, text: str) -> None:
         self._token = None
@@ -204,6 +237,8 @@ class DeidentifyDialog(QDialog):
         self._refresh()
 
     def reject(self) -> None:
+        if not isValid(self):
+            return  # the window closes, long after this dialog
         self._stop()
         self._tasks.close()
         super().reject()
@@ -228,6 +263,25 @@ def summary_lines(summary: Summary) -> list[str]:
     return lines
 
 
+def marked_boxes(workspace: Workspace, study: Study) -> tuple[Blank, ...]:
+    """Return the boxes that the user has marked on acquired images of a study."""
+    found: dict[Blank, None] = {}
+    for item in workspace.annotations.all():
+        one, shape = item.finding, item.finding.geometry
+        image = workspace.studies.with_uid(one.image.sop_instance_uid)
+        marked = drawing.by_hand(one) and one.provenance.tool == drawing.BOX and one.plane is None
+        if not (marked and isinstance(shape, Box)) or image is None:
+            continue
+        if workspace.studies.study_of(image) is not study or not workspace.scales.is_of(one.image):
+            continue
+        box = (
+            *(math.floor(shape.x0 + 0.5), math.floor(shape.y0 + 0.5)),
+            *(math.ceil(shape.x1 + 0.5), math.ceil(shape.y1 + 0.5)),
+        )
+        found[Blank(image.get("SeriesInstanceUID"), image.rows, image.columns, box)] = None
+    return tuple(found)
+
+
 def open_dialog(window: MainWindow) -> None:
     """Open the dialog for the study that is shown, else the last of the open studies."""
     studies = window.workspace.studies
@@ -238,7 +292,8 @@ def open_dialog(window: MainWindow) -> None:
         if not studies.all:
             return
         study = studies.all[-1]
-    dialog = DeidentifyDialog(window, study, series, window.audit_log)
+    blanks = marked_boxes(window.workspace, study)
+    dialog = DeidentifyDialog(window, study, series, window.audit_log, blanks)
     dialog.finished.connect(dialog.deleteLater)
     window.closing.connect(dialog.reject)
     dialog.open()

@@ -16,6 +16,7 @@ from app.workspace import calibration, drawing
 from app.workspace.annotations import Annotations
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies
+from app.workspace.viewport import REFORMAT
 
 _Key = tuple[str, int]
 _CLOSED, _OTHER = "not open", "other pixels"  # their marks stay as they are
@@ -211,7 +212,7 @@ class MarkScales:
 
     def _want(self, key: _Key, image: Instance) -> None:
         # Sections are known while they are shown; reading them would make their whole volume.
-        if key not in self._unreadable and image.kind != "reformat" and image.frames > key[1]:
+        if key not in self._unreadable and image.kind != REFORMAT and image.frames > key[1]:
             self._wanted.setdefault(key, image)
 
     def _open(self, uid: str) -> Instance | None:

@@ -530,6 +530,16 @@
             <translation>Ein DICOM-Objekt, das nicht sagt, was es ist: nicht darstellbar</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>a DICOMDIR, which names files; the copy has other names</source>
+            <translation>ein DICOMDIR, das Dateien nennt; die Kopie hat andere Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>a document inside it may name the patient, and cannot be cleaned</source>
+            <translation>ein Dokument darin nennt vielleicht den Patienten und kann nicht bereinigt werden</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/published_weights.py" />
             <source>a file of this model is missing or damaged</source>
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
@@ -751,6 +761,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a video or a sound file</source>
             <translation>eine Video- oder Tondatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>a voice may be recorded in it</source>
+            <translation>eine Stimme ist vielleicht darin aufgenommen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volume_store.py" />
@@ -1056,6 +1071,11 @@
             <translation>ein NRRD-Volumen unbekannter Version</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>an overlay is embedded in its compressed pixels and cannot be removed</source>
+            <translation>ein Overlay steckt in den komprimierten Pixeln und kann nicht entfernt werden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>an unexpected error ({0})</source>
             <translation>ein unerwarteter Fehler ({0})</translation>
@@ -1103,6 +1123,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Angle</source>
             <translation>Winkel</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>another file with the same SOP Instance UID was copied, this one differs</source>
+            <translation>eine andere Datei mit derselben SOP Instance UID wurde kopiert, diese ist anders</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -1571,6 +1596,25 @@
             <translation>Zwei Durchmesser</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>bits beyond the stored ones were cleared in its pixels: compare its picture with the original</source>
+            <translation>Bits außerhalb der gespeicherten wurden in den Pixeln gelöscht: vergleichen Sie das Bild mit dem Original</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Blank what lies in %n marked boxes, on all images of their series</source>
+            <extracomment>Singular: Blank what lies in %n marked box, on all images of its series</extracomment>
+            <translation>
+                <numerusform>Überdecken, was in %n markierten Kasten liegt, auf allen Bildern der Serie</numerusform>
+                <numerusform>Überdecken, was in %n markierten Kästen liegt, auf allen Bildern ihrer Serien</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>Blank what lies in marked boxes: mark boxes over the text first (B)</source>
+            <translation>Überdecken, was in markierten Kästen liegt: markieren Sie zuerst Kästen über dem Text (B)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
@@ -1594,6 +1638,16 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Boxes and outlines</source>
             <translation>Rechtecke und Umrisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>boxes cannot be blanked in pixels of its byte order (big endian)</source>
+            <translation>in Pixeln dieser Bytefolge (Big Endian) können Kästen nicht überdeckt werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>boxes cannot be blanked in pixels of its kind</source>
+            <translation>in Pixeln dieser Art können Kästen nicht überdeckt werden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -4405,6 +4459,11 @@
             <translation>es hat kein Ende</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it has no SOP Class UID or SOP Instance UID</source>
+            <translation>sie hat keine SOP Class UID oder SOP Instance UID</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>it has the SOP Instance UID as {0}, but is another image</source>
             <translation>es hat dieselbe SOP Instance UID wie {0}, ist aber ein anderes Bild</translation>
@@ -4476,6 +4535,11 @@
             <translation>es ist ein Link, der aus dem Ordner hinausführt und dem nicht gefolgt wird</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it is a link that leads out of the output folder</source>
+            <translation>es ist ein Link, der aus dem Zielordner hinausführt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/listing.py" />
             <source>it is a link to a folder, which is not followed</source>
             <translation>es ist ein Link auf einen Ordner, dem nicht gefolgt wird</translation>
@@ -4532,6 +4596,11 @@
             <translation>Es ist ohne Namen und Daten des Patienten kopiert.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it is cut off</source>
+            <translation>sie ist abgeschnitten</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>it is cut short, or not a NIfTI header</source>
             <translation>es ist abgeschnitten oder kein NIfTI-Header</translation>
@@ -4540,6 +4609,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>it is damaged</source>
             <translation>es ist beschädigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it is declared to show features by which the patient may be recognised</source>
+            <translation>sie zeigt laut ihrer Angabe Merkmale, an denen der Patient erkannt werden kann</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -4555,6 +4629,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>it is no DICOM image, so that no DICOM object can refer to it</source>
             <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it is no part of a study</source>
+            <translation>sie ist kein Teil einer Studie</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -4640,6 +4719,11 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>it lies outside its image</source>
             <translation>sie liegt außerhalb ihres Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>it lists studies by name</source>
+            <translation>sie listet Studien mit Namen auf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -4807,6 +4891,11 @@
             <translation>die Kompression ({0}) kann nicht dekodiert werden</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its content is damaged</source>
+            <translation>ihr Inhalt ist beschädigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its coordinates are cut short; not drawn</source>
             <translation>die Koordinaten sind abgeschnitten; nicht gezeichnet</translation>
@@ -4852,6 +4941,7 @@
             <translation>sein Kopf lässt dieses DICOM-Objekt nicht zu</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
             <location filename="../../app/imaging/dicom/dicom_file.py" />
             <source>its header is damaged</source>
             <translation>der Header ist beschädigt</translation>
@@ -4963,6 +5053,11 @@
             <translation>der Schlüssel liegt im Schlüsselbund des Systems, der ihn nicht herausgibt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its kind is not one of the standard, so that nobody knows what is in it</source>
+            <translation>ihre Art ist keine des Standards, so dass niemand weiß, was darin ist</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>its kind of shape is unknown; not drawn</source>
             <translation>Art der Form unbekannt; nicht gezeichnet</translation>
@@ -5023,6 +5118,11 @@
             <translation>die Pixel sind komprimiert, obwohl als unkomprimiert bezeichnet ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its pixels are cut off</source>
+            <translation>ihre Pixel sind abgeschnitten</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>its pixels are damaged or cut short</source>
             <translation>die Pixel sind beschädigt oder abgeschnitten</translation>
@@ -5031,6 +5131,16 @@
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>its pixels are damaged or cut short ({0} compression)</source>
             <translation>die Pixel sind beschädigt oder abgeschnitten ({0}-Kompression)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its pixels are missing</source>
+            <translation>ihre Pixel fehlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its pixels take too much room without compression</source>
+            <translation>ihre Pixel brauchen ohne Kompression zu viel Platz</translation>
         </message>
         <message>
             <location filename="../../app/workspace/editing.py" />
@@ -5156,6 +5266,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>its video stream was copied as it is; text between its pictures cannot be removed</source>
+            <translation>ihr Videostrom wurde unverändert kopiert; Text zwischen den Bildern kann nicht entfernt werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -5712,6 +5827,16 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Log lines, unchanged (*.jsonl)</source>
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>look at it before you hand it on: text may be burnt into its pixels</source>
+            <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>Look at it, and allow burnt-in text if nobody is named</source>
+            <translation>Sehen Sie sie an, und erlauben Sie eingebrannten Text, wenn niemand genannt ist</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -7809,6 +7934,11 @@
             <translation>Regenbogen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>raw data of a scanner, whose content no standard describes</source>
+            <translation>Rohdaten eines Geräts, deren Inhalt kein Standard beschreibt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Reaching a limit ends the run with a summary of what was found so far; nothing that was found is lost.</source>
             <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
@@ -7837,6 +7967,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Reading</source>
             <translation>Wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/process.py" />
+            <source>reading it ended the reader, so it is damaged</source>
+            <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -9454,14 +9589,19 @@
             <translation>Text und Ergebnisse</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/options.py" />
+            <source>text is burnt into its pixels (Burned In Annotation: YES)</source>
+            <translation>Text ist in die Pixel eingebrannt (Burned In Annotation: YES)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Text of the mark</source>
             <translation>Text der Markierung</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
-            <source>Text that is burnt into pixels and faces in them cannot be removed: look at each picture before you hand the copy on.</source>
-            <translation>In die Pixel eingebrannter Text und Gesichter darin lassen sich nicht entfernen: Sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
+            <source>Text that is burnt into pixels and faces in them stay, but for what you blank: look at each picture before you hand the copy on.</source>
+            <translation>In Pixel eingebrannter Text und Gesichter bleiben, außer dem, was Sie überdecken: sehen Sie jedes Bild an, bevor Sie die Kopie weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -10065,6 +10205,11 @@
             <translation>Die Markierung ist gesperrt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>the marked boxes were blanked in its pixels, and it says that no text is burnt in: look at it</source>
+            <translation>die markierten Kästen wurden in den Pixeln überdeckt, und sie gibt an, dass kein Text eingebrannt ist: sehen Sie sie an</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
             <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
@@ -10655,6 +10800,11 @@
             <translation>Diese Bilder könnten zeigen, wer der Patient ist. An {0} senden?</translation>
         </message>
         <message>
+            <location filename="../../app/views/deidentify_dialog.py" />
+            <source>These pixels are overwritten in the copy, which is stored without compression and says that no text is burnt in.</source>
+            <translation>Diese Pixel werden in der Kopie überschrieben, die ohne Kompression gespeichert wird und angibt, dass kein Text eingebrannt ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>These rules are kept outside the language model: it can neither see nor change them.</source>
             <translation>Diese Regeln liegen außerhalb des Sprachmodells: Es kann sie weder sehen noch ändern.</translation>
@@ -10728,6 +10878,11 @@
             <location filename="../../app/errors.py" />
             <source>This computer has too little free memory for it</source>
             <translation>Dieser Computer hat dafür zu wenig freien Arbeitsspeicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/deidentify/copying.py" />
+            <source>this computer has too little free memory for it</source>
+            <translation>dieser Rechner hat zu wenig freien Speicher dafür</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />

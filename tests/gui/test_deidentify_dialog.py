@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pydicom
 import pytest
 from PySide6.QtCore import Qt
@@ -13,8 +14,10 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.imaging.decode import Decoder
 from app.imaging.deidentify.options import BURNT_IN, Option, Outcome, Summary
+from app.imaging.findings import Box
 from app.views.deidentify_dialog import DeidentifyDialog, summary_lines
 from app.views.main_window import MainWindow
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import WaitUntil, activate
 from tests.support.deid_canaries import image, leaks, save
@@ -125,3 +128,42 @@ def test_the_summary_names_what_was_left_out_and_what_to_look_at():
         "1 file: it is cut off. Copy it again.",
         "  b.dcm: it is cut off",
     ]
+
+
+def test_what_lies_in_marked_boxes_is_blanked_in_the_copies(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    source, out = tmp_path / "in", tmp_path / "out"
+    for number in (1, 2):
+        made = image(number)
+        made.BurnedInAnnotation = "YES"
+        save(made, source / f"{number}.dcm")
+    dialog = opened(window, source, wait_until)
+    assert not dialog.blank.isEnabled()
+    dialog.reject()
+    frame = window.canvas.frame
+    assert frame is not None
+    box = drawing.draw(drawing.BOX, frame, [(1.0, 2.0), (4.0, 3.0)])
+    window.workspace.annotations.put(box, "Mark")
+    wait_until(lambda: window.workspace.scales.is_of(frame.ref) is True)
+    window.actions_.deidentify.trigger()
+    dialog = window.findChildren(DeidentifyDialog)[-1]
+    assert dialog.blank.isEnabled()
+    assert "1 marked box" in dialog.blank.text()
+    click(dialog.blank)
+    QTest.keyClicks(dialog.folder, str(out))
+    click(dialog.copy_button)
+    wait_until(lambda: not dialog.running)
+    assert "2 files copied." in dialog.report.toPlainText()
+    copies = [pydicom.dcmread(path) for path in out.rglob("*.dcm")]
+    assert isinstance(box.geometry, Box)
+    shape = box.geometry
+    rows = slice(round(shape.y0 + 0.5), round(shape.y1 + 0.5))
+    columns = slice(round(shape.x0 + 0.5), round(shape.x1 + 0.5))
+    for copy in copies:
+        pixels = np.arange(64).reshape(8, 8)
+        pixels[rows, columns] = 0
+        assert np.array_equal(copy.pixel_array, pixels)
+        assert (copy.BurnedInAnnotation, copy.PatientIdentityRemoved) == ("NO", "YES")
+    dialog.reject()
+    window.workspace.annotations.remove([box.id])  # or closing would ask

@@ -22,6 +22,7 @@ from app.imaging.types import Content, Instance, Window
 from app.views.dicom_export_dialog import DicomExportDialog
 from app.views.main_window import MainWindow
 from app.workspace import drawing
+from app.workspace.annotations import Annotation
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import WaitUntil, activate
 from tests.unit.imaging.export_sets import source_files
@@ -307,3 +308,39 @@ def test_each_pane_has_a_presentation_state_that_shows_it_again(
         assert (found.center, found.width) == (display.window.center, display.window.width)
         flips = viewport.display.flip_h != viewport.display.flip_v
         assert flips == (display.flip_h != display.flip_v)
+
+
+def test_what_was_made_on_other_pixels_is_told_and_not_written(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    _, length = marks(window)
+    other = replace(length, id="o", image=replace(length.image, pixel_sha256="0" * 64))
+    window.workspace.annotations.put(replace(other, label="Other one"), "Measure length")
+    dialog, out = dialog_of(window), tmp_path / "out"
+    export(dialog, out, wait_until)
+    assert "sightline-sr-1.dcm: written" in dialog.report.text()
+    assert "left out: Other one: it was made on another version" in dialog.report.text()
+    assert "Other one" not in str(pydicom.dcmread(out / "sightline-sr-1.dcm"))
+
+
+def test_nothing_is_written_while_a_mark_is_measured_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+) -> None:
+    marks(window)
+    workspace, shown = window.workspace, window.canvas.frame
+    assert shown is not None
+    series = workspace.studies.all[0].series[0]
+    beside = next(
+        one for one in series.instances if one.sop_instance_uid != shown.ref.sop_instance_uid
+    )
+    workspace.scales.wanted.clear()  # nobody reads: as if the workers had much else to do
+    ref = replace(shown.ref, sop_instance_uid=beside.sop_instance_uid, pixel_sha256="kept")
+    workspace.scales._own.clear()
+    workspace.scales._read.discard((beside.sop_instance_uid, 0))
+    kept = drawing.draw(drawing.RULER, replace(shown, ref=ref), [(1, 1), (9, 9)])
+    kept = replace(kept, units="mm (calibrated by hand)")
+    workspace.annotations.bring_back([Annotation(kept, 0)])
+    dialog, out = dialog_of(window), tmp_path / "out"
+    export(dialog, out, wait_until)
+    assert "being measured again" in dialog.report.text()
+    assert not out.exists()

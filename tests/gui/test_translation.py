@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +32,8 @@ from app.agent.privacy.consents import (
     risky_request,
 )
 from app.agent.privacy.model_pictures import risk_of
+from app.imaging.deidentify import copying
+from app.imaging.deidentify.options import BURNT_IN
 from app.secrets import Secrets
 from app.settings import Settings as SettingsFile
 from app.views import help_dialogs, wording
@@ -361,3 +364,24 @@ def test_a_hanging_protocol_tells_in_german_what_it_is_and_how_to_undo_it(
     names = [dialog.list.item(row).text() for row in range(dialog.list.count())]
     assert "CT: aktuell neben Voruntersuchung" in names
     dialog.deleteLater()
+
+
+def test_what_a_de_identified_copy_tells_is_german(german: None) -> None:
+    texts = (*(copying.LIKELY, copying.FACE, copying.VIDEO, copying.HIDDEN_OVERLAY), BURNT_IN)
+    texts = (*texts, copying.BLANKED, copying.HIGH_BITS, *left_out_reasons())
+    assert [text for text in texts if tr_report(text) == text] == []
+
+
+def left_out_reasons() -> list[str]:
+    """Return every reason and remedy with which a file is left out."""
+    tree = ast.parse(Path(copying.__file__).read_text("utf-8"))
+    found = [text for text in copying._LEFT_OUT.values() if text]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("_LeftOut", "_problem"):
+            found += [
+                one.value
+                for one in node.args
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+    assert len(found) > 12
+    return found

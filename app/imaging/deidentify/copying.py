@@ -15,13 +15,14 @@ import struct
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pydicom
 from pydicom._uid_dict import UID_dictionary
 from pydicom.dataelem import RawDataElement
 from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import UID
+from pydicom.uid import UID, ExplicitVRLittleEndian
 
 from app import paths
 from app.errors import FileProblem, SightlineError, is_memory_text
@@ -29,9 +30,11 @@ from app.imaging import guards
 from app.imaging.deidentify import rules
 from app.imaging.deidentify.cleaning import Cleaner, Pseudonyms, identity_words
 from app.imaging.deidentify.code_streams import fragment_count
-from app.imaging.deidentify.options import BURNT_IN, Option, Outcome, Summary, check_options
+from app.imaging.deidentify.options import BURNT_IN, Blank, Option, Outcome, Summary, check_options
+from app.imaging.dicom.codecs import decode_words, stored_values
 from app.imaging.dicom.dicom_file import read_header, silence_pydicom
 from app.imaging.dicom.header_walk import raw_elements
+from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.scanning import listing
 from app.imaging.types import Problem
@@ -40,6 +43,14 @@ LIKELY = "look at it before you hand it on: text may be burnt into its pixels"
 FACE = "it is declared to show features by which the patient may be recognised"
 VIDEO = "its video stream was copied as it is; text between its pictures cannot be removed"
 HIDDEN_OVERLAY = "an overlay is embedded in its compressed pixels and cannot be removed"
+BLANKED = (
+    "the marked boxes were blanked in its pixels, and it says that no text is burnt in: look at it"
+)
+HIGH_BITS = (
+    "bits beyond the stored ones were cleared in its pixels: compare its picture with the original"
+)
+_CLEAN_PIXELS = ("113101", "Clean Pixel Data Option")
+_MOST_BYTES = 2**31 - 2
 _LIKELY = frozenset(
     [
         "US",
@@ -89,15 +100,23 @@ class Copier:
         secret: From `folder_secret`.
         options: The profile's options.
         burnt_in: Whether files that are declared to have burnt-in text are copied all the same.
+        blanks: Boxes that are overwritten in pixels.
     """
 
     def __init__(
-        self, out: Path, secret: bytes, options: Collection[Option] = (), *, burnt_in: bool = False
+        self,
+        out: Path,
+        secret: bytes,
+        options: Collection[Option] = (),
+        *,
+        burnt_in: bool = False,
+        blanks: Sequence[Blank] = (),
     ) -> None:
         self._out = out
         self._options = check_options(options)
         self._pseudonyms = Pseudonyms(secret)
         self._burnt_in = burnt_in
+        self._blanks = blanks
         self._seen: dict[str, bytes] = {}
 
     def copy(self, path: Path) -> Outcome:
@@ -133,7 +152,11 @@ class Copier:
         if not instance or not sop_class:
             raise _problem(path, "it has no SOP Class UID or SOP Instance UID")
         _check_kind(path, sop_class)
+        boxes = self._boxes(dataset)
+        if boxes:
+            _blank(path, dataset, boxes)
         warnings = _unremovable(dataset)
+        notes = (BLANKED,) if boxes else ()
         if BURNT_IN in warnings and not self._burnt_in:
             raise _LeftOut(path, BURNT_IN, "Look at it, and allow burnt-in text if nobody is named")
         patient = "\0".join(str(dataset.get(one, "")) for one in ("PatientID", "IssuerOfPatientID"))
@@ -142,11 +165,12 @@ class Copier:
         )
         if not patient.strip("\0"):
             patient = str(dataset.get("PatientName", "")) or study
-        _trim_pixels(path, dataset)
+        if _trim_pixels(path, dataset):
+            notes = (*notes, HIGH_BITS)
         cleaner = Cleaner(self._options, self._pseudonyms, patient, identity_words(dataset))
         cleaner.clean(dataset)
         pseudonym = f"DEID-{self._pseudonyms.name('patient', patient, 12)}"
-        self._declare(dataset, pseudonym, pixels_clean=not warnings)
+        self._declare(dataset, pseudonym, pixels_clean=not warnings, blanked=bool(boxes))
         dataset.file_meta = _meta(dataset)
         folders = (
             pseudonym,
@@ -154,9 +178,23 @@ class Copier:
             self._pseudonyms.name("series", series, 8),
             f"{self._pseudonyms.name('instance', instance, 16)}.dcm",
         )
-        return "/".join(folders), warnings
+        return "/".join(folders), (*warnings, *notes)
 
-    def _declare(self, dataset: Dataset, pseudonym: str, *, pixels_clean: bool) -> None:
+    def _boxes(self, dataset: Dataset) -> list[tuple[int, int, int, int]]:
+        """Return the boxes to overwrite in a data set's pixels."""
+        if _pixel_element(dataset) is None:
+            return []
+        series = str(dataset.get("SeriesInstanceUID", ""))
+        size = (int(dataset.get("Rows") or 0), int(dataset.get("Columns") or 0))
+        return [
+            one.box
+            for one in self._blanks
+            if one.series == series and (one.rows, one.columns) == size
+        ]
+
+    def _declare(
+        self, dataset: Dataset, pseudonym: str, *, pixels_clean: bool, blanked: bool
+    ) -> None:
         """Say in the copy what was done to it (PS3.15 E.1.1)."""
         dataset.PatientName = dataset.PatientID = pseudonym
         # YES says that nobody is named in the pixels either, which burnt-in text may do.
@@ -168,6 +206,8 @@ class Copier:
             for one in Option
             if one in self._options
         ]
+        if blanked:
+            codes.append(_CLEAN_PIXELS)
         dataset.DeidentificationMethodCodeSequence = [_code(*one) for one in codes]
         dates = "REMOVED"
         if Option.FULL_DATES in self._options:
@@ -278,21 +318,81 @@ def _embedded_overlays(dataset: Dataset) -> bool:
     )
 
 
-def _trim_pixels(path: Path, dataset: Dataset) -> None:
-    """Cut what lies behind the last pixel, and clear overlays in the unused bits of pixels.
+def _blank(path: Path, dataset: Dataset, boxes: Sequence[tuple[int, int, int, int]]) -> None:
+    """Overwrite boxes in all frames with black, and store the pixels without compression.
+
+    All other pixels stay as they were decoded.
+
+    Raises:
+        _LeftOut: The pixels cannot be stored without compression, or overwritten.
+        FileProblem: They are damaged.
+    """
+    header = read_header(path)
+    layout = layout_of(header)
+    if _pixel_element(dataset) != 0x7FE00010 or int(dataset.get("BitsAllocated", 0)) < 8:
+        raise _LeftOut(path, "boxes cannot be blanked in pixels of its kind")
+    if layout.subsampled and layout.photometric != "YBR_FULL_422":
+        raise _LeftOut(path, "boxes cannot be blanked in pixels of its kind")
+    if not header.little_endian:
+        raise _LeftOut(path, "boxes cannot be blanked in pixels of its byte order (big endian)")
+    frames: list[bytes] = []
+    size = 0
+    fill: Any = None
+    for index in range(layout.frames):
+        decoded, photometric = decode_words(header, layout, index)
+        words = np.array(decoded)  # a copy, which can be written to
+        size += words.nbytes
+        if size > _MOST_BYTES:
+            raise _LeftOut(path, "its pixels take too much room without compression")
+        if fill is None:
+            fill = _black(layout, words, photometric)
+        for x0, y0, x1, y1 in boxes:
+            words[max(y0, 0) : y1, max(x0, 0) : x1] = fill
+        frames.append(words.astype(words.dtype.newbyteorder("<"), copy=False).tobytes())
+        # Chrominance that two pixels shared has been given to each.
+        dataset.PhotometricInterpretation = "YBR_FULL" if layout.subsampled else photometric
+        dataset.BitsAllocated = 8 * words.dtype.itemsize
+    data = b"".join(frames)
+    dataset.PixelData = data + b"\0" * (len(data) % 2)
+    dataset["PixelData"].VR = "OB" if dataset.BitsAllocated == 8 else "OW"
+    dataset["PixelData"].is_undefined_length = False
+    for keyword in ("ExtendedOffsetTable", "ExtendedOffsetTableLengths"):
+        dataset.pop(keyword, None)
+    if int(dataset.get("SamplesPerPixel", 1)) > 1:
+        dataset.PlanarConfiguration = 0
+    dataset.BurnedInAnnotation = "NO"
+    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+
+
+def _black(layout: Layout, words: Any, photometric: str) -> Any:
+    """Return the word or words of a pixel of the darkest grey that there is, or of black."""
+    if words.ndim == 3:
+        return (0, 128, 128) if photometric.startswith("YBR") else 0
+    if photometric == "PALETTE COLOR":
+        return 0
+    values = stored_values(layout, words)
+    place = values.argmax() if photometric == "MONOCHROME1" else values.argmin()
+    return words.flat[int(place)]
+
+
+def _trim_pixels(path: Path, dataset: Dataset) -> bool:
+    """Cut what lies behind the last pixel, and clear the unused bits of pixels.
+
+    Overlays lie there, declared or not. Unused bits above a signed value repeat its sign. Returns
+    whether something stood in them that no overlay declares.
 
     Raises:
         FileProblem: There are fewer pixels than the header says.
     """
     tag = _pixel_element(dataset)
     if tag is None:
-        return
+        return False
     element = dataset[tag]
     frames = int(dataset.get("NumberOfFrames", 1) or 1)
     if element.is_undefined_length:
         if fragment_count(element.value) < 1:
             raise _problem(path, "its pixels are missing")
-        return
+        return False
     allocated = int(dataset.get("BitsAllocated", 0))
     bits = int(dataset.Rows) * int(dataset.Columns) * frames * allocated
     bits *= int(dataset.get("SamplesPerPixel", 1))
@@ -303,12 +403,21 @@ def _trim_pixels(path: Path, dataset: Dataset) -> None:
         raise _problem(path, "its pixels are cut off")
     value = element.value[:expected] + b"\0" * (expected % 2)
     stored, high = int(dataset.get("BitsStored", 0)), int(dataset.get("HighBit", 0))
-    if allocated in (8, 16) and 0 < stored < allocated and _embedded_overlays(dataset):
-        order = "<" if dataset.file_meta.TransferSyntaxUID.is_little_endian else ">"
-        mask = ((1 << stored) - 1) << max(0, high + 1 - stored)
-        kept = np.frombuffer(value, f"{order}u{allocated // 8}") & mask
-        value = kept.astype(f"{order}u{allocated // 8}").tobytes()
+    told = False
+    if tag == 0x7FE00010 and allocated in (8, 16, 32) and 0 < stored < allocated:
+        low = max(0, high + 1 - stored)
+        if low + stored <= allocated:
+            order = "<" if dataset.file_meta.TransferSyntaxUID.is_little_endian else ">"
+            words = np.frombuffer(value, f"{order}u{allocated // 8}")
+            kept = words & (((1 << stored) - 1) << low)
+            if int(dataset.get("PixelRepresentation", 0) or 0) == 1:
+                above = ((1 << allocated) - 1) & ~((1 << (low + stored)) - 1)
+                kept = np.where(kept >> (low + stored - 1) & 1, kept | above, kept)
+            cleaned = kept.astype(words.dtype).tobytes()
+            told = cleaned != value and not _embedded_overlays(dataset)
+            value = cleaned
     element.value = value
+    return told
 
 
 def _code(value: str, meaning: str) -> Dataset:

@@ -28,6 +28,22 @@ class Option(enum.StrEnum):
     GRAPHICS = "clean-graphics"
 
 
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A box that is overwritten in the pixels of a series' images (Clean Pixel Data Option).
+
+    Attributes:
+        series: Series Instance UID.
+        rows: Rows of the images that it is on; `columns`: their columns.
+        box: First column and row, and those after the last: (x0, y0, x1, y1).
+    """
+
+    series: str
+    rows: int
+    columns: int
+    box: tuple[int, int, int, int]
+
+
 def check_options(options: Collection[Option]) -> frozenset[Option]:
     """Return the options as a set.
 

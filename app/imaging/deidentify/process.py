@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import SightlineError, WorkerDied
-from app.imaging.deidentify.options import Option, Outcome, Summary, check_options
+from app.imaging.deidentify.options import Blank, Option, Outcome, Summary, check_options
 
 _COPYING = "app.imaging.deidentify.copying"
 """Named as a string: it imports parsers."""
@@ -32,6 +32,7 @@ def deidentify_apart(
     burnt_in: bool,
     progress: Callable[[int, int], object],
     cancelled: Callable[[], bool],
+    blanks: Sequence[Blank] = (),
 ) -> Summary:
     """Copy files to a folder, one after the other, and return what became of each.
 
@@ -41,6 +42,7 @@ def deidentify_apart(
         options: The profile's options.
         burnt_in: Whether files that are declared to have burnt-in text are copied.
         progress: Called on this thread with the numbers of files done and of all.
+        blanks: Boxes that are overwritten in pixels.
         cancelled: Asked every 0.1 s; a copy that is being made is finished, or given up after 5 s.
 
     Raises:
@@ -51,13 +53,15 @@ def deidentify_apart(
     chosen = sorted(check_options(options))
     while len(summary.outcomes) < len(sources) and not summary.cancelled:
         rest = sources[len(summary.outcomes) :]
-        _one_process(rest, (out, chosen, burnt_in), summary, len(sources), progress, cancelled)
+        _one_process(
+            rest, (out, chosen, burnt_in, tuple(blanks)), summary, len(sources), progress, cancelled
+        )
     return summary
 
 
 def _one_process(
     rest: Sequence[Path],
-    job: tuple[Path, list[Option], bool],
+    job: tuple[Path, list[Option], bool, tuple[Blank, ...]],
     summary: Summary,
     total: int,
     progress: Callable[[int, int], object],
@@ -113,13 +117,19 @@ def _done(rest: Sequence[Path], summary: Summary) -> int:
 
 
 def _serve(
-    pipe: Connection, sources: list[Path], out: Path, options: list[Option], burnt_in: bool
+    pipe: Connection,
+    sources: list[Path],
+    out: Path,
+    options: list[Option],
+    burnt_in: bool,
+    blanks: tuple[Blank, ...],
 ) -> None:
     """Copy files in this process and send each outcome; None after the last."""
     copying = importlib.import_module(_COPYING)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        copier = copying.Copier(out, copying.folder_secret(out), options, burnt_in=burnt_in)
+        secret = copying.folder_secret(out)
+        copier = copying.Copier(out, secret, options, burnt_in=burnt_in, blanks=blanks)
         pipe.send("ready")
         copying.deidentify(
             sources,

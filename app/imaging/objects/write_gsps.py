@@ -56,9 +56,10 @@ def make(sources: Sources) -> Dataset:
     }
     for one in images:
         # highdicom takes every multi-frame image for one with functional groups.
-        if int(one.get("NumberOfFrames") or 1) > 1 and "SharedFunctionalGroupsSequence" not in one:
-            one.SharedFunctionalGroupsSequence = [Dataset()]
-            one.PerFrameFunctionalGroupsSequence = [Dataset()]
+        if int(one.get("NumberOfFrames") or 1) > 1:
+            for keyword in ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence"):
+                if keyword not in one:
+                    setattr(one, keyword, [Dataset()])
     if grey:
         inverse = any(view.inverse for view in export.views[:1])
         dark = images[0].PhotometricInterpretation == "MONOCHROME1"
@@ -74,7 +75,7 @@ def make(sources: Sources) -> Dataset:
         )
     else:
         made = pr.ColorSoftcopyPresentationState(icc_profile=_icc_profile(images[0]), **common)
-    if "Laterality" not in made:
+    if "Laterality" not in made and images[0].get("Modality") != "SM":
         made.Laterality = images[0].get("Laterality") or ""
     _place(made, sources)
     return made

@@ -94,10 +94,10 @@ def make(sources: Sources) -> Dataset:
         made = seg.Segmentation(source_images=images, pixel_array=pixels, **settings)
     shared = made.SharedFunctionalGroupsSequence[0]
     measures = shared.get("PixelMeasuresSequence") or [Dataset()]
-    if not made.get("FrameOfReferenceUID") and "SliceThickness" not in measures[0]:
+    placed = "PlanePositionSequence" in made.PerFrameFunctionalGroupsSequence[0]
+    if not (placed and made.get("FrameOfReferenceUID")) and not measures[0].get("SliceThickness"):
         # It is needed in space only, and readers refuse it when it is incomplete.
         shared.pop("PixelMeasuresSequence", None)
-    placed = "PlanePositionSequence" in made.PerFrameFunctionalGroupsSequence[0]
     if not placed and "PatientOrientation" not in made:
         made.PatientOrientation = images[0].get("PatientOrientation") or ""
     if any(one.state == "proposed" and algorithm(one) for one in masks):

@@ -17,11 +17,13 @@ from typing import Any
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sr.coding import Code as DicomCode
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from pydicom.valuerep import DSfloat
 
 from app import __version__
 from app.errors import FileProblem, SightlineError
-from app.imaging.dicom.dicom_file import read_header
+from app.imaging.dicom.dicom_file import read_header, value_of
 from app.imaging.dicom.dicom_items import text_of
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.exports import (
     KINDS,
     OTHER_PIXELS,
@@ -58,6 +60,12 @@ _NEEDED = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID", "SOPClassU
 _BLANK = (
     *("PatientID", "PatientName", "PatientBirthDate", "PatientSex", "AccessionNumber", "StudyID"),
     *("StudyDate", "StudyTime", "ReferringPhysicianName"),
+)
+
+
+_DECIMALS = (
+    *("PixelSpacing", "ImagePositionPatient", "ImageOrientationPatient", "SliceThickness"),
+    *("ImagerPixelSpacing", "SpacingBetweenSlices", "RescaleSlope", "RescaleIntercept"),
 )
 
 
@@ -194,10 +202,28 @@ def _dataset(image: Instance) -> Dataset:
         value = text_of(dataset, keyword)
         if sign in value and (sign == ":" or value.count(sign) == 2):
             setattr(dataset, keyword, value.replace(sign, ""))
+    _mend(dataset)
     if not hasattr(dataset, "file_meta"):
         dataset.file_meta = FileMetaDataset()
     dataset.file_meta.TransferSyntaxUID = header.syntax
     return dataset
+
+
+def _mend(dataset: Dataset) -> None:
+    """Mend what an image's header says against the standard, and the object would repeat."""
+    if "PatientAge" in dataset and not re.fullmatch(r"\d{3}[DWMY]", text_of(dataset, "PatientAge")):
+        del dataset.PatientAge  # "62" does not say of what
+    removed = text_of(dataset, "PatientIdentityRemoved") == "YES"
+    if removed and not (
+        text_of(dataset, "DeidentificationMethod")
+        or dataset.get("DeidentificationMethodCodeSequence")
+    ):
+        dataset.DeidentificationMethod = "not stated"
+    for keyword in _DECIMALS:
+        found = numbers(value_of(dataset, keyword))
+        if found and len(found) == (dataset[keyword].VM or 0):
+            made = [DSfloat(part, auto_format=True) for part in found]  # of at most 16 characters
+            setattr(dataset, keyword, made if len(made) > 1 else made[0])
 
 
 def _file_bytes(made: Dataset, export: DicomExport) -> bytes:

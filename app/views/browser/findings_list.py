@@ -83,6 +83,8 @@ def value_beside(row: FindingRow, width: int, font: QFont) -> str:
     """
     metrics = QFontMetrics(font)
     room = width - SPACE.s - min(metrics.horizontalAdvance(row.title), width // 3)
+    if row.finding.value is None:  # words, of which a part cannot be mistaken
+        return metrics.elidedText(row.value, Qt.TextElideMode.ElideRight, room)
     # That a length is in the patient goes without saying; what else it may be never does.
     short = row.value.removesuffix(" (patient)").replace(" (detector plane)", " (detector)")
     forms = (row.value, short)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from pydicom.dataset import Dataset
 from pydicom.sr.coding import Code as DicomCode
 from pydicom.uid import UID
 
+from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.exports import DicomExport
+from app.imaging.exports import KINDS, DicomExport, View
 from app.imaging.findings import (
     XY,
     Box,
@@ -24,6 +26,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Geometry,
+    Mask,
     Measurement,
     Point,
     Polygon,
@@ -291,3 +294,74 @@ def test_what_lies_outside_its_image_is_left_out(tmp_path: Path) -> None:
     marks = read_report_findings(other, [image])
     assert marks.findings == ()
     assert marks.left_out == (("Cornerstone3DTools@^0.1.0:Length", "it lies outside its image"),)
+
+
+REFUSED = ("its header lacks", "its header does not allow")
+FOREIGN = "Illegal root for UID"
+"""An error about what a source is called, which an object that refers to it must repeat."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_about_real_images_are_valid_and_come_back(
+    tmp_path: Path, shared_data: Path, kind: str
+) -> None:
+    """Forty random images of other people's: written, or refused with a reason."""
+    folders = [shared_data / name for name in ("dicom", "chest", "series")]
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+    random.Random(16).shuffle(files)
+    written_count, refused = 0, list[str]()
+    for seed, path in enumerate(files):
+        image = real_image(path)
+        if image is None:
+            continue
+        refs = [ImageRef(image.sop_instance_uid, k, "") for k in range(min(image.frames, 4))]
+        made = random_findings(seed, refs, image.rows, image.columns, masks=kind == "seg")
+        made = tuple(replace(one, id=new_id(), state=State.ACCEPTED) for one in made)
+        view = View(image.sop_instance_uid, 0, None)
+        picture = np.full((20, 30, 3), 7, np.uint8)
+        job = DicomExport(kind, (image,), made, views=(view,), picture=picture)
+        try:
+            data = write_object(job).data
+        except FileProblem as error:
+            refused.append(error.reason)
+            continue
+        out = tmp_path / "made.dcm"
+        out.write_bytes(data)
+        told = subprocess.run(["dciodvfy", str(out)], capture_output=True, check=False)
+        lines = (told.stdout + told.stderr).decode("utf-8", "replace").splitlines()
+        errors = [one for one in lines if one.startswith("Error") and FOREIGN not in one]
+        assert errors == [], path.name
+        [opened] = instances([out])
+        if kind == "sr":
+            marks = read_report_findings(opened, [image])
+            if image.get("Modality") == "SM":
+                continue  # positions in a whole slide are not read again
+            assert marks.left_out == (), path.name
+            for found, wanted in zip(marks.findings, made, strict=True):
+                rough = max(image.rows, image.columns) * 2**-23
+                np.testing.assert_allclose(
+                    points_of(found.geometry), points_of(wanted.geometry), rtol=0, atol=rough
+                )
+                assert type(found.geometry) is type(wanted.geometry)
+        elif kind == "seg":
+            masks = [one.geometry.pixels for one in made if isinstance(one.geometry, Mask)]
+            total = sum(int(one.sum()) for one in masks)
+            assert total == int(hd.seg.segread(out).pixel_array.sum())  # pyright: ignore[reportAttributeAccessIssue]
+        written_count += 1
+        if written_count == 40:
+            break
+    assert written_count >= 30
+    assert [one for one in refused if not one.startswith(REFUSED)] == []
+
+
+def real_image(path: Path) -> Instance | None:
+    """Return the DICOM image in a file, if it is large enough for marks and of moderate size."""
+    try:
+        found = instances([path])
+    except Exception:
+        return None
+    image = next((one for one in found if one.kind == "dicom" and one.is_image), None)
+    if image is None or not image.has_frames or min(image.rows, image.columns) < 24:
+        return None
+    return image if image.rows * image.columns * image.frames < 2e7 else None

@@ -72,3 +72,10 @@ def test_noise_and_even_slopes_have_no_edge():
     slope = np.tile(np.arange(SIZE, dtype=np.int16) * 20, (SIZE, 1))
     assert nearest_edge(image(slope), (60.0, 60.0), (1.0, 1.0), 8.0) is None
     assert nearest_edge(image(slope), (0.0, 119.0), (1.0, 1.0), 8.0) is None
+
+
+def test_a_colour_image_and_its_border_have_edges_too():
+    values = np.zeros((SIZE, SIZE, 3), np.uint8)
+    values[:, 3:] = (200, 150, 90)
+    found = nearest_edge(image(values), (4.5, 1.0), (2.0, 2.0), 8.0)
+    assert found == (pytest.approx(2.5, abs=0.1), pytest.approx(1.0, abs=0.1))
