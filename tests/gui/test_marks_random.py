@@ -571,6 +571,9 @@ class Marks(Viewports):
 
     def each_mark_is_on_its_own_pixels(self) -> None:
         every = self.window.workspace.annotations.all()
+        for mark in every:
+            on_section = mark.finding.image.sop_instance_uid in self.decoder.sections
+            assert mark.finding.plane is not None or not on_section, "not anchored in the patient"
         for one in self.window.viewports.frames:
             canvas = one.canvas
             items = {item.finding.id: item.finding for item in canvas.annotation_items()}
@@ -578,6 +581,7 @@ class Marks(Viewports):
                 assert not items
                 continue
             job = canvas.picture.job
+            assert job.frame.ref.sop_instance_uid == job.instance.sop_instance_uid
             right = self.decoder.sections.get(job.instance.sop_instance_uid)
             steps = (1.0, 1.0, float(_apart(right[0] if right else job.instance)))
             for mark in every:

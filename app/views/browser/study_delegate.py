@@ -139,7 +139,7 @@ def _draw_keys(painter: QPainter, rect: QRect, count: int) -> None:
     painter.drawRoundedRect(badge, 4, 4)
     icons.draw(painter, "star", QRect(badge.left() + 2, badge.top() + 2, 13, 13), THEME.warning)
     if text:
-        draw_line(painter, badge.adjusted(17, 0, 0, 0), font, "#ffffff", text)
+        draw_line(painter, badge.adjusted(17, 0, 0, 0), font, THEME.overlay_text, text)
 
 
 def _fitting(text: str, font: QFont, room: QRect) -> str:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from app.imaging.findings import (
 )
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import ImageRef
+from app.workspace import mark_store
 from app.workspace.annotations import Annotation
 from app.workspace.mark_store import MarkStore
 
@@ -178,6 +180,22 @@ def test_a_mark_without_a_place_is_unreadable(tmp_path: Path):
         changed = zlib.compress(json.dumps(message).encode())
         database.execute("UPDATE marks SET body = ?", (changed,))
     assert store.load(["1.2"]) == ([], 1)
+
+
+def test_a_program_that_holds_the_database_too_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mark_store, "_BUSY_S", 0.05)
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1)]}, ())
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(FileProblem, match="another program holds them") as caught:
+            store.save({"1": [mark(2)]}, ())
+        assert "saving is tried again" in caught.value.remedy
+        other.execute("ROLLBACK")
+    store.save({"1": [mark(2)]}, ())
+    assert [one.finding.id for one in store.load(["1.2"])[0]] == ["mark-1", "mark-2"]
 
 
 def test_a_damaged_row_leaves_the_others(tmp_path: Path):
