@@ -133,6 +133,7 @@ def test_only_what_was_accepted_is_written_and_can_be_verified(
     assert report.VerificationFlag == "VERIFIED"
     assert report.VerifyingObserverSequence[0].VerifyingObserverName == "Roe^Jane"
     assert "Right Lung" not in str(report)
+    assert "Segmentations: masks: there is nothing to write" in dialog.report.text()
     window.workspace.annotations.put(replace(mask, state=State.ACCEPTED), "Accept")
     click(dialog.kinds[SR])
     export(dialog, out, wait_until)
