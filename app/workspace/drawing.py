@@ -335,6 +335,11 @@ def unmeasured(finding: Finding, why: str) -> Finding:
     return _still_copied(bare, finding)
 
 
+def is_unmeasured(finding: Finding) -> bool:
+    """Return whether a drawing has no figures at present; see `unmeasured`."""
+    return finding.description.partition(";")[0] in (MEASURED_AGAIN, UNREADABLE)
+
+
 def _still_copied(made: Finding, before: Finding) -> Finding:
     """Return a mark that was measured anew, which says of which tool's finding it is a copy."""
     _, copy, maker = before.description.partition(COPIED)

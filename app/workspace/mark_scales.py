@@ -7,6 +7,7 @@ scale of an image is known once it was read; until then nothing is said that may
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,7 +53,8 @@ class MarkScales:
         self._unreadable: set[_Key] = set()
         self._not_open: set[str] = set()
         self._wanted: dict[_Key, Instance] = {}
-        self._waiting: dict[str, Finding] = {}  # marks as they were, until their image is read
+        # Marks as they were until their image is read; also deleted ones, which undo brings back.
+        self._waiting: dict[str, Finding] = {}
         self._looked_at: dict[str, tuple[Finding, object, object]] = {}  # as what, when, scale
         self._known: list[Finding] = []  # the lines of known length
         self._time = object()  # another one as soon as anything is known that was not
@@ -167,8 +169,6 @@ class MarkScales:
                     anew.append(new)
                     one = new
             self._looked_at[one.id] = one, self._time, scale
-        for key in self._waiting.keys() - self._looked_at.keys():
-            del self._waiting[key]
         self._annotations.refresh(anew)
         if self._wanted:
             self.wanted.emit()
@@ -181,8 +181,17 @@ class MarkScales:
             self._waiting.pop(one.id, None)
             return drawing.remeasured(one, found)
         if found == _OTHER:
-            return self._waiting.pop(one.id, one)
-        by_line = one.id in self._waiting or drawing.rests_on_hand(one)
+            kept = self._waiting.pop(one.id, None)
+            if kept is None or not drawing.is_unmeasured(one):
+                return one
+            return replace(
+                one,
+                value=kept.value,
+                units=kept.units,
+                description=kept.description,
+                measurements=kept.measurements,
+            )
+        by_line = drawing.rests_on_hand(one) or drawing.is_unmeasured(one)
         if found == _CLOSED or (found in (_UNREAD, _GIVEN_UP) and not by_line):
             return one
         self._waiting.setdefault(one.id, one)

@@ -161,6 +161,62 @@ def test_every_length_is_right_after_each_of_many_random_steps(seed: int):
             assert figures(workspace, item.finding) == expected(workspace, item.finding)
 
 
+def test_after_any_reopening_a_length_is_right_or_is_being_measured_again(tmp_path: Path):
+    waits = [reopened_often(seed, tmp_path / f"{seed}.sqlite") for seed in range(6)]
+    assert sum(waits) > 10
+
+
+def reopened_often(seed: int, file: Path) -> int:
+    """Return how often a mark waited: images are read in any order, and marks changed before."""
+    rng = random.Random(seed)
+    store = MarkStore(file)
+    workspace, known = shown(), set(SPACINGS)
+    waited = 0
+    for _ in range(60):
+        marks = [item.finding for item in workspace.annotations.all()]
+        at_hand = [one for one in marks if one.image.sop_instance_uid in known]
+        one = rng.choice(at_hand) if at_hand else None
+        step = rng.choice("dddccsseroolllu")
+        if step == "d" and known:
+            uid = rng.choice(sorted(known))
+            draw(workspace, uid, rng.uniform(0, 40), rng.uniform(50, 99))
+        elif step in "cse" and one is not None:
+            mm = None if step == "e" else rng.uniform(5, 200)
+            workspace.calibrate(one, frame(one.image.sop_instance_uid), mm, series=step == "s")
+        elif step == "r" and marks:
+            workspace.annotations.remove([rng.choice(marks).id])
+        elif step == "u":
+            workspace.commands.undo() if rng.random() < 0.7 else workspace.commands.redo()
+        elif step == "l":
+            uid = rng.choice(list(SPACINGS))
+            workspace.scales.learn(frame(uid))
+            known.add(uid)
+        elif step == "o":
+            saved = [
+                item
+                for item in workspace.annotations.all()
+                if not workspace.scales.is_waiting(item.finding)  # as `MarkKeeping` does
+            ]
+            before = {item.finding.id for item in store.load(SPACINGS)[0]}
+            gone = before - {item.finding.id for item in workspace.annotations.all()}
+            store.save({"9": saved}, gone)
+            workspace, known = opened(), set()
+            workspace.annotations.bring_back(store.load(SPACINGS)[0])
+        for item in workspace.annotations.all():
+            mark = item.finding
+            if mark.value is None:
+                assert mark.description == "being measured again"
+                assert workspace.scales.is_waiting(mark)
+                waited += 1
+            else:
+                assert figures(workspace, mark) == expected(workspace, mark)
+    for uid in SPACINGS:
+        workspace.scales.learn(frame(uid))
+    for item in workspace.annotations.all():
+        assert figures(workspace, item.finding) == expected(workspace, item.finding)
+    return waited
+
+
 def kept(tmp_path: Path, *, with_line: bool = True) -> tuple[list[Annotation], Finding, Finding]:
     """Marks of an earlier session that were measured by a line for the series."""
     workspace = shown()
@@ -210,9 +266,11 @@ def test_a_line_on_other_pixels_calibrates_nothing_and_is_left_as_it_was(tmp_pat
     items, mark, line = kept(tmp_path)
     workspace = opened()
     workspace.annotations.bring_back(items)
+    workspace.annotations.change([replace(now(workspace, line), label="Renamed")], "Rename")
     workspace.scales.learn(frame("1.1", "other pixels"))
     workspace.scales.learn(frame("1.2"))
     assert figures(workspace, mark) == OWN[1]
+    assert now(workspace, line).label == "Renamed"
     assert figures(workspace, line) == (100.0, "mm (calibrated by hand)")
     assert workspace.scaled(workspace.instance_of("1.2"), frame("1.2")).spacing == SPACINGS["1.2"]  # pyright: ignore[reportArgumentType]
 
