@@ -91,7 +91,8 @@ def export(request: ExportRequest) -> int:
     """
     with open_program() as program:
         subject = _subject(program, request)
-        data = _WRITERS[request.form](subject)
+        make = _WRITERS.get(request.form)
+        data = make(subject) if make is not None else None
         opened = [request.image, *(one.path for one in instances_of(subject.result.studies))]
         with record_export(
             program.audit,
@@ -101,7 +102,10 @@ def export(request: ExportRequest) -> int:
             opened=opened,
             replace=request.force,
         ):
-            write_file(request.out, data)
+            if data is not None:
+                write_file(request.out, data)
+            else:
+                _write_picture(subject)
     return 0
 
 
@@ -110,11 +114,15 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         write_atomic(path, data)
     except OSError as error:
-        raise guards.problem(
-            path,
-            f"it cannot be written ({error.strerror or 'unknown reason'})",
-            "Check the folder's permissions and the space on the disk",
-        ) from None
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: Path, error: OSError) -> FileProblem:
+    return guards.problem(
+        path,
+        f"it cannot be written ({error.strerror or 'unknown reason'})",
+        "Check the folder's permissions and the space on the disk",
+    )
 
 
 def _subject(program: Program, request: ExportRequest) -> Subject:
@@ -275,8 +283,11 @@ _PICTURES = {"png": "png", "jpeg": "jpg", "tiff": "tiff", "gif": "gif", "mp4": "
 _SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
 
 
-def _picture(subject: Subject) -> bytes:
-    """Return a picture or movie of the image with the findings, without names and dates."""
+def _write_picture(subject: Subject) -> None:
+    """Write a picture or movie of the image with the findings, without names and dates.
+
+    It is written picture by picture into a folder beside its place, and moved when it is whole.
+    """
     from app.views.canvas.annotated_render import Look, render_annotated
     from app.views.canvas.corner_text import Detail
     from app.views.canvas.scrolling import frame_duration
@@ -285,28 +296,31 @@ def _picture(subject: Subject) -> bytes:
     form, image = Form(_PICTURES[subject.request.form]), subject.shown
     every = subject.request.form in _SERIES and subject.request.frame is None
     indices = range(image.frames) if every else (subject.frame,)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"picture.{form.value}"
-        with open_writer(path, form, len(indices)) as writer:
-            for index in indices:
-                frame = subject.program.decoder.frame(image, index).result()
-                pixels = render_annotated(
-                    frame,
-                    image,
-                    subject.request.window,
-                    index,
-                    marks=marks_on(subject.findings, image, frame),
-                    look=Look(detail=Detail.NO_NAMES),
-                )
-                writer.write(pixels, frame_duration(image, index))
-        return path.read_bytes()
+    out = subject.request.out
+    try:
+        with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".sightline-") as folder:
+            path = Path(folder) / f"picture.{form.value}"
+            with open_writer(path, form, len(indices)) as writer:
+                for index in indices:
+                    frame = subject.program.decoder.frame(image, index).result()
+                    pixels = render_annotated(
+                        frame,
+                        image,
+                        subject.request.window,
+                        index,
+                        marks=marks_on(subject.findings, image, frame),
+                        look=Look(detail=Detail.NO_NAMES),
+                    )
+                    writer.write(pixels, frame_duration(image, index))
+            path.replace(out)
+    except OSError as error:
+        raise _unwritten(out, error) from None
 
 
 _WRITERS: dict[str, Callable[[Subject], bytes]] = {
     **dict.fromkeys(KINDS, _dicom),
     "csv": lambda subject: findings_csv(subject.findings),
-    **dict.fromkeys(_PICTURES, _picture),
 }
-"""The content of the file, by the form; one line for each further form."""
+"""The content of the file, by the form; pictures are too large to be held as bytes."""
 
-FORMS = tuple(_WRITERS)
+FORMS = (*_WRITERS, *_PICTURES)

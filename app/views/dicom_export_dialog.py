@@ -161,6 +161,15 @@ class DicomExportDialog(QDialog):
             return
         self._write(targets)
 
+    def _without(self, targets: Sequence[tuple[Path, DicomExport]]) -> list[str]:
+        """Return a line for each chosen kind of which there is nothing to write."""
+        made = {job.kind for _, job in targets}
+        return [
+            tr("{kind}: there is nothing to write").format(kind=tr(_KIND_TEXTS[kind]))
+            for kind, box in self.kinds.items()
+            if box.isChecked() and kind not in made
+        ]
+
     def _targets(self, folder: Path) -> list[tuple[Path, DicomExport]]:
         """Return what is to be written, each with its file."""
         jobs = [
@@ -307,6 +316,7 @@ class DicomExportDialog(QDialog):
         self, targets: Sequence[tuple[Path, DicomExport]], *, replace_files: bool = False
     ) -> None:
         window, opened = self._window, self._window.workspace.opened_files()
+        missing = self._without(targets)
 
         def work() -> list[_Done]:
             done: list[_Done] = []
@@ -332,12 +342,12 @@ class DicomExportDialog(QDialog):
 
         self._busy = True
         self._refresh()
-        self._background.submit(work, self._show)
+        self._background.submit(work, partial(self._show, missing))
 
-    def _show(self, done: Sequence[_Done]) -> None:
+    def _show(self, missing: Sequence[str], done: Sequence[_Done]) -> None:
         self._busy = False
         self._refresh()
-        self._tell([line for one in done for line in one.lines()])
+        self._tell([*(line for one in done for line in one.lines()), *missing])
 
     def _tell(self, lines: Sequence[str]) -> None:
         self.report.setText("\n".join(lines))

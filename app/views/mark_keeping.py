@@ -225,6 +225,9 @@ class MarkKeeping(QObject):
 
     def _learn(self, images: dict[str, str]) -> None:
         self._known |= images
+        for uid, study in images.items():  # of a section that is not shown nothing else tells it
+            if study:
+                self._study_uids.setdefault(uid, study)
         self._tell_problem()
         self._load()
 

@@ -7677,6 +7677,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
+            <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation state</source>
             <translation>Präsentationszustand</translation>
         </message>
@@ -12366,6 +12367,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>{key} is the key of “{command}”, which would lose it.</source>
             <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/dicom_export_dialog.py" />
+            <source>{kind}: there is nothing to write</source>
+            <translation>{kind}: nichts zu schreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />

@@ -22,6 +22,8 @@ from app.imaging.types import (
     Spacing,
     SpacingSource,
     Study,
+    Voi,
+    Window,
 )
 from app.tools.registry import load_packs
 from app.views import wording
@@ -313,3 +315,19 @@ def test_the_name_of_a_file_is_told_once():
     named = dataclasses.replace(volume, attributes={"SeriesDescription": "b.mha"})
     for image in (plain, named):
         assert corner_text.series_lines(Shown(image, frame("b"))).count("b.mha") == 1
+
+
+@pytest.mark.parametrize("lut", [-1, 0])
+def test_what_a_file_calls_its_window_and_state_is_not_told_without_names(lut: int):
+    window = Window(40.0, 400.0, explanation="for DOE JANE", lut=lut)
+    shown = Shown(
+        instance("1.2.3", PatientName="Doe^Jane", SeriesDescription="Doe axial"),
+        frame(voi=Voi((window,))),
+        window=window,
+        presentation="Presentation: DOE",
+    )
+    assert str(corner_text.corners_of(shown)).count("DOE") >= 2
+    said = str(corner_text.corners_of(shown, Detail.NO_NAMES))
+    assert "doe" not in said.lower()
+    assert "Presentation state" in said
+    assert ("W 400  C 40" in said) == (lut < 0)

@@ -318,6 +318,22 @@ def test_a_result_that_comes_after_its_study_was_closed_is_kept_for_the_study(
     assert kept.study == "1.2"
 
 
+def test_a_section_s_mark_that_is_renamed_in_the_list_stays_with_its_study(
+    opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
+):
+    """The section itself is not shown in this session."""
+    store = MarkStore(tmp_path / "data" / "marks.sqlite")
+    mark = drawing.draw(drawing.RULER, frame("2.25.7"), [(10, 10), (40, 10)])
+    store.save({"1.2": [Annotation(mark, 0)]}, ())
+    window = opened()
+    annotations = window.workspace.annotations
+    wait_until(lambda: len(annotations) == 1)
+    annotations.put(replace(annotations.all()[0].finding, label="Renamed"), "Rename mark")
+    wait_until(lambda: window.marks is not None and window.marks.saved)
+    assert store.images() == {"2.25.7": "1.2"}
+    assert [one.finding.label for one in store.load(["2.25.7"])[0]] == ["Renamed"]
+
+
 def test_a_folder_that_cannot_be_written_to_is_told_and_saving_goes_on_later(
     opened: Callable[..., MainWindow], wait_until: Wait, tmp_path: Path
 ):

@@ -810,7 +810,7 @@ STEPS: list[tuple[int, str, Callable[[Random], dict[str, Any]]]] = [
     (4, "paste", lambda r: {"number": any_of(r)}),
     (6, "undo", lambda _r: {}),
     (4, "redo", lambda _r: {}),
-    (2, "reopen", lambda _r: {}),
+    (3, "reopen", lambda _r: {}),
     (1, "purge", lambda r: {"number": any_of(r)}),
 ]
 """How likely each step is, what it is called, and with what."""

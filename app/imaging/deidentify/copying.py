@@ -413,6 +413,9 @@ def _trim_pixels(path: Path, dataset: Dataset) -> bool:
             if int(dataset.get("PixelRepresentation", 0) or 0) == 1:
                 above = ((1 << allocated) - 1) & ~((1 << (low + stored)) - 1)
                 kept = np.where(kept >> (low + stored - 1) & 1, kept | above, kept)
+            padding = dataset.get("PixelPaddingValue")
+            if isinstance(padding, int):  # outside of the stored bits in some files
+                kept = np.where(words == padding & ((1 << allocated) - 1), words, kept)
             cleaned = kept.astype(words.dtype).tobytes()
             told = cleaned != value and not _embedded_overlays(dataset)
             value = cleaned

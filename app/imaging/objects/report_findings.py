@@ -72,6 +72,7 @@ _GROUP, _FINDING, _SITE = "125007", "121071", "363698007"
 _TRACKING_ID, _TRACKING_UID = "112039", "112040"
 _ALGORITHM, _VERSION = "111001", "111003"
 _COMMENT = "121106"
+_OBSERVER_TYPE, _PERSON, _DEVICE_NAME = "121005", "121006", "121013"
 _BY_CODE = {
     **{value: name.capitalize() for name, (value, _, _) in QUANTITIES.items()},
     # Codes of SNOMED's former form, which older writers use.
@@ -201,6 +202,7 @@ class _MarkReader:
         self._root = root
         self._images = {one.sop_instance_uid: one for one in images}
         self._own = text_of(root, "Manufacturer") == "Sightline"
+        self._program = "" if self._own else _program(root)
         self._source = instance.sop_instance_uid
         self._found: dict[str, Finding] = {}
         self._left_out: list[tuple[str, str]] = []
@@ -212,6 +214,8 @@ class _MarkReader:
     def read(self, item: Dataset) -> None:
         """Read a group; one that is no mark here is left out."""
         group = _group(item)
+        if not group.algorithm and self._program:
+            group.algorithm, group.version = self._program, "unknown"
         try:
             if len(self._found) >= MAX_MARKS:
                 raise _LeftOutError(f"only the first {MAX_MARKS:,} marks are taken")
@@ -368,6 +372,24 @@ class _MarkReader:
             code=group.code,
             site=group.site,
         )
+
+
+def _program(root: Dataset) -> str:
+    """Return the program that found what another program's report holds; "" if a person did.
+
+    A report that no person observed or verified may hold what a program found by itself.
+    """
+    if text_of(root, "VerificationFlag").upper() == "VERIFIED":
+        return ""
+    name = ""
+    for child in items_of(root, "ContentSequence"):
+        concept = code_value(first_item(child, "ConceptNameCodeSequence"))
+        if concept == _OBSERVER_TYPE:
+            if code_value(first_item(child, "ConceptCodeSequence")) == _PERSON:
+                return ""
+        elif concept == _DEVICE_NAME:
+            name = text_of(child, "TextValue")
+    return " ".join((name or text_of(root, "Manufacturer") or "another program").split())[:64]
 
 
 def _group(item: Dataset) -> _Group:

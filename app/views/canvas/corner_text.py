@@ -152,7 +152,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
     """Return the texts in the four corners of a shown image."""
     named, quiet = detail is Detail.ALL, detail is Detail.NONE
     if not named:
-        shown = replace(shown, instance=_without_names(shown.instance))
+        shown = _nameless(shown)
     instance, frame, makers = shown.instance, shown.frame, shown.makers
     return Corners(
         () if quiet else patient_lines(instance),
@@ -197,6 +197,17 @@ _NAMES = (
     *("PatientName", "PatientID", "PatientBirthDate", "PatientSex"),
     *("StudyDescription", "SeriesDescription"),
 )
+
+
+def _nameless(shown: Shown) -> Shown:
+    """Return an image without texts of its files that may name the patient."""
+    window = shown.window
+    typed = {one.explanation for one in shown.frame.voi.windows}
+    if window is not None and (window.lut >= 0 or window.explanation in typed):
+        window = replace(window, explanation=wording.VOI_LUT if window.lut >= 0 else "")
+    titled = tr("Presentation state") if shown.presentation else ""
+    instance = _without_names(shown.instance)
+    return replace(shown, instance=instance, window=window, presentation=titled)
 
 
 def _without_names(instance: Instance) -> Instance:

@@ -149,3 +149,16 @@ def test_bits_beyond_the_stored_ones_are_cleared_without_a_declared_overlay(
     [outcome] = copying.deidentify([path], Copier(other, b"s" * 32).copy).outcomes
     assert outcome.warnings == ()
     assert pydicom.dcmread(other / outcome.copy).PixelData == values.tobytes()
+
+
+def test_padding_beyond_the_stored_bits_stays(tmp_path: Path):
+    dataset = image()
+    dataset.add_new(0x00280120, "US", 63536)
+    values = np.arange(64, dtype="<u2")
+    values[:8] = 63536
+    dataset.PixelData = values.tobytes()
+    path = save(dataset, tmp_path / "in" / "a.dcm")
+    (tmp_path / "out").mkdir()
+    [outcome] = copying.deidentify([path], Copier(tmp_path / "out", b"s" * 32).copy).outcomes
+    assert outcome.warnings == ()
+    assert made(tmp_path).PixelData == values.tobytes()

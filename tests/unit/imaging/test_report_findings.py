@@ -18,7 +18,7 @@ from pydicom.uid import UID
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.exports import KINDS, DicomExport, View
+from app.imaging.exports import KINDS, DicomExport, View, by_hand
 from app.imaging.findings import (
     XY,
     Box,
@@ -195,8 +195,14 @@ def test_ids_come_back_from_tracking_uids() -> None:
         assert id_of_uid(uid) == one
 
 
-def cornerstone(image: Dataset, name: str, shape: str, points: list[list[XY]]) -> Dataset:
+def cornerstone(
+    image: Dataset, name: str, shape: str, points: list[list[XY]], *, person: bool = True
+) -> Dataset:
     """Return a report with a group as OHIF's adapters write it: the tool in the identifier."""
+    who = hd.sr.ObserverContext(
+        hd.sr.CodedConcept("121006", "DCM", "Person"),
+        hd.sr.PersonObserverIdentifyingAttributes("Roe^Jane"),
+    )
     observer = hd.sr.DeviceObserverIdentifyingAttributes(uid=hd.UID(), name="viewer")
     reference = hd.sr.SourceImageForRegion(image.SOPClassUID, image.SOPInstanceUID)
     value = hd.sr.Measurement(
@@ -215,9 +221,10 @@ def cornerstone(image: Dataset, name: str, shape: str, points: list[list[XY]]) -
     ]
     report = hd.sr.MeasurementReport(
         hd.sr.ObservationContext(
+            observer_person_context=who if person else None,
             observer_device_context=hd.sr.ObserverContext(
                 hd.sr.CodedConcept("121007", "DCM", "Device"), observer
-            )
+            ),
         ),
         procedure_reported=DicomCode("363679005", "SCT", "Imaging procedure"),
         imaging_measurements=groups,
@@ -365,3 +372,16 @@ def real_image(path: Path) -> Instance | None:
     if image is None or not image.has_frames or min(image.rows, image.columns) < 24:
         return None
     return image if image.rows * image.columns * image.frames < 2e7 else None
+
+
+def test_what_only_a_program_found_is_proposed(tmp_path: Path) -> None:
+    """A report of a device alone may be the work of AI: it is not the user's own mark."""
+    [path] = source_files(tmp_path, "CR", 1)
+    report = tmp_path / "other.dcm"
+    points: list[XY] = [(3.0, 4.0), (16.0, 9.0)]
+    made = cornerstone(pydicom.dcmread(path), "Length", "POLYLINE", [points], person=False)
+    made.save_as(report)
+    [image, other] = instances([path, report])
+    [found] = read_report_findings(other, [image]).findings
+    assert (found.state, found.provenance.tool) == (State.PROPOSED, "viewer")
+    assert not by_hand(found)
