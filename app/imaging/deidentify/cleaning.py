@@ -19,6 +19,7 @@ from pydicom.multival import MultiValue
 from pydicom.sequence import Sequence as DicomSequence
 from pydicom.sr._concepts_dict import concepts
 from pydicom.tag import BaseTag, Tag
+from pydicom.uid import RLELossless
 
 from app.imaging.deidentify import code_streams, rules
 from app.imaging.deidentify.rules import Option
@@ -54,8 +55,6 @@ _BINARY = frozenset(
         "PixelData",
         "FloatPixelData",
         "DoubleFloatPixelData",
-        "ExtendedOffsetTable",
-        "ExtendedOffsetTableLengths",
         "RedPaletteColorLookupTableData",
         "GreenPaletteColorLookupTableData",
         "BluePaletteColorLookupTableData",
@@ -153,6 +152,9 @@ _NAMED = frozenset(
         "PatientAddress",
     ]
 )
+_PERSON_IDS = ("PatientID", "OtherPatientIDs", "PatientBirthName", "AccessionNumber")
+_SPECTROSCOPY = "1.2.840.10008.5.1.4.1.1.4.2"
+_LUTS = ("LUT", *(f"{one}PaletteColorLookupTable" for one in ("Red", "Green", "Blue", "Alpha")))
 _NUMBER_WORD = re.compile(r"\d{1,2}([.,]\d)?(mm|cm|ms|s|kv|t)?|[a-z]\d?")
 
 
@@ -198,6 +200,17 @@ def _meanings() -> dict[tuple[str, str], list[str]]:
     return {key: sorted(meanings, key=len) for key, meanings in found.items()}
 
 
+@cache
+def _unit_words() -> frozenset[str]:
+    """Return the runs of letters in the standard's codes of units."""
+    return frozenset(
+        word
+        for scheme, code in _meanings()
+        if scheme == "UCUM"
+        for word in re.findall(r"[A-Za-z]+", code)
+    )
+
+
 def _values(value: Any) -> list[Any]:
     if value is None or value == "":
         return []
@@ -217,7 +230,9 @@ class Cleaner:
         options: The profile's options, without those that exclude each other.
         pseudonyms: Source of what takes the place of UIDs and ids.
         patient: What identifies the patient, for the shift of dates.
-        words: Words of names and ids, in small letters, which do not stay in any text.
+        words: Words of names, ids and places, in small letters, which do not stay in texts.
+        person: Those of names and of the patient's ids, which do not stay in codes and technical
+            texts either.
     """
 
     def __init__(
@@ -226,15 +241,20 @@ class Cleaner:
         pseudonyms: Pseudonyms,
         patient: str,
         words: Iterable[str] = (),
+        person: Iterable[str] = (),
     ) -> None:
         self._options = options
         self._pseudonyms = pseudonyms
+        self._frames = 1, 0  # frames, and bytes of an RLE segment
         self._days = dt.timedelta(pseudonyms.days(patient))
         self._words = frozenset(words)
+        # Of two letters are units and kernels as well.
+        self._person = frozenset(one for one in person if len(one) > 2 or not one.isascii())
 
     def clean(self, dataset: Dataset) -> None:
         """Clean a data set in place, with all items of its sequences."""
         private = self._safe_private(dataset)
+        self._mend_binary(dataset)
         for tag in sorted(dataset.keys()):
             element = private.get(tag) or self._cleaned(dataset, Tag(tag))
             if element is None:
@@ -381,7 +401,10 @@ class Cleaner:
 
     def _text(self, element: DataElement, keyword: str, rule: str) -> Any:
         if rule == "K" or element.tag in rules.technical_tags():
-            return [str(one).strip(" \0") for one in _values(element.value)]
+            texts = [str(one).strip(" \0") for one in _values(element.value)]
+            if element.tag in rules.technical_tags():
+                texts = [REMOVED if self._names_person(one) else one for one in texts]
+            return texts
         if keyword in ("CodeValue", "LongCodeValue", "URNCodeValue", "CodeMeaning"):
             return str(element.value)  # judged together by `_mend_code`
         if keyword in _CLEANED_TEXTS:
@@ -394,6 +417,9 @@ class Cleaner:
         if rule == "C" and element.VR != "PN":
             return self.common_words(element.value)
         return ""  # the element stays, since an object may have to have it, if empty (Type 2)
+
+    def _names_person(self, text: str) -> bool:
+        return bool(self._person.intersection(re.findall(r"[^\W_]+", text.casefold())))
 
     def common_words(self, value: Any) -> str:
         """Return the words of a text that identify nobody, with small numbers, in their order."""
@@ -413,7 +439,7 @@ class Cleaner:
         if keyword == "ICCProfile":
             return code_streams.clean_icc(value)
         if keyword == "PixelData" and element.is_undefined_length:
-            return code_streams.clean_encapsulated(value)
+            return code_streams.clean_encapsulated(value, *self._frames)
         return value
 
     def _safe_private(self, dataset: Dataset) -> dict[int, DataElement]:
@@ -440,6 +466,26 @@ class Cleaner:
                 kept[place] = DataElement(place, "LO", creator)
         return kept
 
+    def _mend_binary(self, dataset: Dataset) -> None:
+        """Remove arrays that stand where they do not belong, and what lies behind their end."""
+        pixels = [one for one in (0x7FE00010, 0x7FE00008, 0x7FE00009) if one in dataset]
+        own = pixels[:1] if "SOPClassUID" in dataset else []  # in items stand only icons
+        for tag in pixels:
+            if tag not in own:
+                del dataset[tag]
+        if own:
+            rle = str(dataset.file_meta.TransferSyntaxUID) == RLELossless
+            size = int(dataset.get("Rows") or 0) * int(dataset.get("Columns") or 0)
+            self._frames = int(dataset.get("NumberOfFrames") or 1), size if rle else 0
+        if dataset.get("SOPClassUID") != _SPECTROSCOPY and "SpectroscopyData" in dataset:
+            del dataset.SpectroscopyData
+        for name in _LUTS:
+            data, about = dataset.get(f"{name}Data"), dataset.get(f"{name}Descriptor")
+            if isinstance(data, bytes) and about:
+                count = int(about[0]) or 1 << 16
+                most = 2 * count if len(data) >= 2 * count else count + count % 2
+                setattr(dataset, f"{name}Data", data[:most])
+
     def _mend_content(self, item: Dataset) -> None:
         """Give an item of a report's tree the value that its type asks for (PS3.3 C.17.3.2)."""
         kind = str(item.get("ValueType", ""))
@@ -465,10 +511,18 @@ class Cleaner:
             shape = (
                 r"[A-Za-z%\[\]'/.0-9]{1,8}" if scheme == "UCUM" else r"[A-Z]{0,3}-?[0-9A-F-]{2,14}"
             )
-            if scheme not in _SCHEMES or not re.fullmatch(shape, code):
+            fine = scheme in _SCHEMES and re.fullmatch(shape, code) is not None
+            if scheme == "UCUM":
+                fine = fine and _unit_words().issuperset(re.findall(r"[A-Za-z]+", code))
+            if not fine or self._names_person(code):
                 code = f"L{self._pseudonyms.name(f'code {scheme}', code, 12)}"
                 scheme = "99REMOVED"
         item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = code, scheme, meaning[:64]
+
+
+def person_words(dataset: Dataset) -> frozenset[str]:
+    """Return the words of persons' names and of the patient's ids, in small letters."""
+    return identity_words(dataset, _PERSON_IDS)
 
 
 def _concept(item: Dataset) -> str:
@@ -476,12 +530,15 @@ def _concept(item: Dataset) -> str:
     return f"{names[0].get('CodingSchemeDesignator', '')}:{names[0].get('CodeValue', '')}"
 
 
-def identity_words(dataset: Dataset) -> frozenset[str]:
-    """Return the words of names, ids and places in a data set, in small letters."""
+def identity_words(dataset: Dataset, keywords: Collection[str] = _NAMED) -> frozenset[str]:
+    """Return the words of names, ids and places in a data set, in small letters.
+
+    `keywords` are the attributes that are looked at besides names of persons (VR PN).
+    """
     found: set[str] = set()
 
     def look(_dataset: Dataset, element: DataElement) -> None:
-        if element.VR == "PN" or element.keyword in _NAMED:
+        if element.VR == "PN" or element.keyword in keywords:
             for one in _values(element.value):
                 found.update(re.findall(r"[^\W_]+", str(one).casefold()))
 
@@ -490,7 +547,7 @@ def identity_words(dataset: Dataset) -> frozenset[str]:
             element = dataset[tag]
             look(dataset, element)
             for item in element.value if element.VR == "SQ" else ():
-                found |= identity_words(item)
+                found |= identity_words(item, keywords)
         except Exception:  # an element that cannot be read goes, and has no word to look for
             continue
     return frozenset(found)

@@ -8,16 +8,23 @@ from __future__ import annotations
 import struct
 
 _ITEM, _END = 0xFFFEE000, 0xFFFEE0DD
-_JPEG_KEPT = frozenset({0xE2, 0xE8, 0xEE})
-"""Application segments that change the meaning of pixels: ICC profile, JPEG-LS, Adobe's colours."""
+_JPEG_KEPT = frozenset((*range(0xC0, 0xD0), 0xDB, 0xDC, 0xDD, 0xDE, 0xDF, 0xF7, 0xF8))
+"""Segments that a decoder needs: frames, tables, restarts, and those of JPEG-LS."""
 _ICC_NUMBERS = frozenset(
     (b"curv", b"para", b"XYZ ", b"mft1", b"mft2", b"mAB ", b"mBA ", b"sf32", b"meas", b"chrm")
 )
 _SOC = b"\xff\x4f\xff\x51"
+_JP2 = b"\0\0\0\x0cjP  "
+_RLE_HEADER = 64
 
 
-def clean_encapsulated(value: bytes) -> bytes:
-    """Return encapsulated pixel data (PS3.5 A.4) without texts in its JPEG or JPEG 2000 streams.
+def clean_encapsulated(value: bytes, frames: int = 1, rle_bytes: int = 0) -> bytes:
+    """Return encapsulated pixel data (PS3.5 A.4) without texts in its streams.
+
+    Args:
+        value: The pixel data.
+        frames: Number of frames; a frame that lies in several fragments becomes one.
+        rle_bytes: Bytes that a segment of RLE unpacks to (rows x columns); 0 if it is not RLE.
 
     Raises:
         ValueError: The fragments are damaged.
@@ -26,10 +33,29 @@ def clean_encapsulated(value: bytes) -> bytes:
     if len(items) < 2:
         return value
     table, *fragments = items
-    cleaned = [clean_stream(one) for one in fragments]
+    table, fragments = _joined(table, fragments, frames)
+    if rle_bytes:
+        cleaned = [_clean_rle(one, rle_bytes) for one in fragments]
+    else:
+        cleaned = [clean_stream(one) for one in fragments]
     if cleaned == fragments:
-        return b"".join(map(_item, items))
+        return b"".join(map(_item, (table, *fragments)))
     return b"".join(map(_item, (_moved(table, fragments, cleaned), *cleaned)))
+
+
+def _joined(table: bytes, fragments: list[bytes], frames: int) -> tuple[bytes, list[bytes]]:
+    """Return the offset table and the fragments, one a frame if JPEG frames lie in several."""
+    if len(fragments) == frames or not fragments[0].startswith((b"\xff\xd8", _SOC, _JP2)):
+        return table, fragments
+    made: list[bytes] = []
+    for one in fragments:
+        if not made or (frames > 1 and one.startswith((b"\xff\xd8", _SOC, _JP2))):
+            made.append(one)
+        else:
+            made[-1] += one
+    if len(made) != frames:
+        raise ValueError("it is unknown which fragments are a frame")
+    return b"", made
 
 
 def fragment_count(value: bytes) -> int:
@@ -72,18 +98,50 @@ def _moved(table: bytes, before: list[bytes], after: list[bytes]) -> bytes:
 
 
 def clean_stream(data: bytes) -> bytes:
-    """Return a JPEG, JPEG-LS or JPEG 2000 stream without comments; anything else as it is."""
+    """Return a JPEG, JPEG-LS or JPEG 2000 stream without comments; anything else as it is.
+
+    Of a JP2 file the code stream is returned: DICOM allows no boxes around it (PS3.5 A.4.4).
+
+    Raises:
+        ValueError: It is damaged, or its boxes change the meaning of its pixels.
+    """
     if data[:2] == b"\xff\xd8":
         return _clean_jpeg(data)
+    if data[:8] == _JP2:
+        start = data.find(_SOC)
+        if start < 0 or b"pclr" in data[:start] or b"cdef" in data[:start]:
+            raise ValueError("a JP2 file with colours of its own")
+        data = data[start:]
     if data[:4] == _SOC:
         return _clean_jpeg_2000(data)
     return data
 
 
-def _cut(data: bytes, end: bytes) -> bytes:
-    """Cut what lies behind the end marker, if there is one."""
-    at = data.rfind(end)
-    return data if at < 0 else data[: at + 2]
+def _clean_rle(data: bytes, unpacked: int) -> bytes:
+    """Return a frame in RLE (PS3.5 annex G) without what lies between and behind its segments."""
+    if len(data) < _RLE_HEADER:
+        raise ValueError("damaged RLE header")
+    count, *offsets = struct.unpack_from("<16L", data)
+    if not 0 < count < 16:
+        raise ValueError("damaged RLE header")
+    segments: list[bytes] = []
+    for start in offsets[:count]:
+        at, done = start, 0
+        while done < unpacked and at < len(data):
+            step = data[at]
+            if step < 128:
+                at, done = at + step + 2, done + step + 1
+            elif step > 128:
+                at, done = at + 2, done + 257 - step
+            else:
+                at += 1
+        segment = data[start:at]
+        segments.append(segment + b"\0" * (len(segment) % 2))
+    places = [_RLE_HEADER]
+    for one in segments[:-1]:
+        places.append(places[-1] + len(one))
+    header = struct.pack("<16L", count, *places, *[0] * (15 - count))
+    return header + b"".join(segments)
 
 
 def _clean_jpeg(data: bytes) -> bytes:
@@ -102,8 +160,13 @@ def _clean_jpeg(data: bytes) -> bytes:
         if marker == 0xE0:
             keep = segment[4:9] == b"JFIF\0"
             segment = b"\xff\xe0\0\x10" + segment[4:16] + b"\0\0" if keep else segment
+        elif marker == 0xEE:  # Adobe's colours
+            keep = segment[4:9] == b"Adobe" and len(segment) >= 16
+            segment = b"\xff\xee\0\x0e" + segment[4:16] if keep else segment
+        elif marker == 0xE8:  # the colour transform of JPEG-LS
+            keep = segment[4:8] == b"mrfx" and len(segment) == 9
         else:
-            keep = marker != 0xFE and (not 0xE0 <= marker <= 0xEF or marker in _JPEG_KEPT)
+            keep = marker in _JPEG_KEPT
         if keep:
             parts.append(segment)
         at += 2 + length
@@ -118,7 +181,7 @@ def _without_later_comments(data: bytes) -> bytes:
         marker = data[at + 1]
         if marker == 0xD9:
             return b"".join((*parts, data[start : at + 2]))
-        if marker == 0xFE and at + 4 <= len(data):
+        if (marker == 0xFE or 0xE0 <= marker <= 0xEF) and at + 4 <= len(data):
             parts.append(data[start:at])
             at += 2 + struct.unpack_from(">H", data, at + 2)[0]
             start = at
@@ -130,16 +193,38 @@ def _without_later_comments(data: bytes) -> bytes:
 
 
 def _clean_jpeg_2000(data: bytes) -> bytes:
+    """Return a code stream without comments, and without what follows its end (ISO 15444-1 A)."""
     parts = [data[:2]]
     at = 2
     while at + 4 <= len(data):
         marker, length = struct.unpack_from(">HH", data, at)
         if marker == 0xFF90:  # the first tile: the main header is over
-            return b"".join((*parts, _cut(data[at:], b"\xff\xd9")))
-        if marker != 0xFF64:
+            return b"".join((*parts, *_clean_tiles(data, at)))
+        if marker not in (0xFF64, 0xFF55):  # comments, and lengths of tiles, which may change
             parts.append(data[at : at + 2 + length])
         at += 2 + length
     return data
+
+
+def _clean_tiles(data: bytes, at: int) -> list[bytes]:
+    """Return the tiles of a code stream without comments in their headers, and its end marker."""
+    parts: list[bytes] = []
+    while data[at : at + 2] == b"\xff\x90" and at + 12 <= len(data):
+        (size,) = struct.unpack_from(">L", data, at + 6)
+        end = at + size if size else max(data.rfind(b"\xff\xd9"), at)
+        kept, place = [data[at + 10 : at + 12]], at + 12
+        while data[place : place + 2] != b"\xff\x93":
+            if place + 4 > end:
+                raise ValueError("a damaged tile")
+            marker, length = struct.unpack_from(">HH", data, place)
+            if marker != 0xFF64:
+                kept.append(data[place : place + 2 + length])
+            place += 2 + length
+        body = b"".join((*kept, data[place:end]))
+        told = struct.pack(">L", len(body) + 10 if size else 0)
+        parts += [data[at : at + 6], told, body]
+        at = end
+    return [*parts, b"\xff\xd9"]
 
 
 def clean_icc(data: bytes) -> bytes | None:

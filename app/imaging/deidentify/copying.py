@@ -28,7 +28,7 @@ from app import paths
 from app.errors import FileProblem, SightlineError, is_memory_text
 from app.imaging import guards
 from app.imaging.deidentify import rules
-from app.imaging.deidentify.cleaning import Cleaner, Pseudonyms, identity_words
+from app.imaging.deidentify.cleaning import Cleaner, Pseudonyms, identity_words, person_words
 from app.imaging.deidentify.code_streams import fragment_count
 from app.imaging.deidentify.options import BURNT_IN, Blank, Option, Outcome, Summary, check_options
 from app.imaging.dicom.codecs import decode_words, stored_values
@@ -167,7 +167,13 @@ class Copier:
             patient = str(dataset.get("PatientName", "")) or study
         if _trim_pixels(path, dataset):
             notes = (*notes, HIGH_BITS)
-        cleaner = Cleaner(self._options, self._pseudonyms, patient, identity_words(dataset))
+        cleaner = Cleaner(
+            self._options,
+            self._pseudonyms,
+            patient,
+            identity_words(dataset),
+            person_words(dataset),
+        )
         cleaner.clean(dataset)
         pseudonym = f"DEID-{self._pseudonyms.name('patient', patient, 12)}"
         self._declare(dataset, pseudonym, pixels_clean=not warnings, blanked=bool(boxes))

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def test_a_jpeg_keeps_its_pixels_and_loses_its_texts(tmp_path: Path):
 def test_several_frames_keep_their_offsets_when_texts_are_cut(tmp_path: Path):
     frames = [deid_canaries.jpeg_with_texts("x" * size, "exif") for size in (3, 50, 8)]
     value = encaps.encapsulate(frames)
-    cleaned = code_streams.clean_encapsulated(value)
+    cleaned = code_streams.clean_encapsulated(value, 3)
     found = list(encaps.generate_frames(cleaned, number_of_frames=3))
     assert [len(one) // 2 for one in found] == [
         (len(code_streams.clean_stream(one)) + 1) // 2 for one in frames
@@ -402,3 +403,129 @@ def test_a_process_of_its_own_does_the_same_and_stops_when_asked(
     assert stopped.cancelled
     assert len(stopped.copied) <= 1
     assert not list((tmp_path / "out").rglob(".deid-*"))
+
+
+HIDDEN = b"Zqxvybxwort"
+
+
+def _segment(marker: int, data: bytes) -> bytes:
+    return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+
+def _hiding_streams() -> dict[str, tuple[str, list[bytes]]]:
+    """Return transfer syntax and fragments of an 8 x 8 picture that hide a word, by the place."""
+    from PIL import Image
+    from pydicom.pixels.encoders.base import RLELosslessEncoder
+
+    pixels = (np.arange(64) * 3).reshape(8, 8).astype(np.uint8)
+
+    def made(form: str, **options: Any) -> bytes:
+        stream = io.BytesIO()
+        Image.fromarray(pixels).save(stream, form, **options)
+        return stream.getvalue()
+
+    jpeg, jp2 = made("JPEG"), made("JPEG2000", irreversible=False)
+    scan = jpeg.find(b"\xff\xda")
+    box = jp2.find(b"jp2c") - 4
+    j2k = jp2[box + 8 :]
+    data = j2k.find(b"\xff\x93")
+    tile = j2k.find(b"\xff\x90")
+    comment = b"\xff\x64" + struct.pack(">HH", len(HIDDEN) + 4, 1) + HIDDEN
+    (size,) = struct.unpack_from(">L", j2k, tile + 6)
+    longer = struct.pack(">L", size + len(comment) if size else 0)
+    rle = RLELosslessEncoder.encode(
+        pixels.tobytes(),
+        rows=8,
+        columns=8,
+        samples_per_pixel=1,
+        bits_allocated=8,
+        bits_stored=8,
+        pixel_representation=0,
+        photometric_interpretation="MONOCHROME2",
+        number_of_frames=1,
+    )
+    baseline, lossless = "1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.90"
+    applications = _segment(0xE2, HIDDEN) + _segment(0xE8, HIDDEN)
+    applications += _segment(0xEE, b"Adobe\0d\0\0\0\0\0" + HIDDEN)
+    return {
+        "applications": (baseline, [jpeg[:2] + applications + jpeg[2:]]),
+        "second fragment": (
+            baseline,
+            [
+                jpeg[: scan - scan % 2],
+                jpeg[scan - scan % 2 : scan] + _segment(0xFE, HIDDEN) + jpeg[scan:] + HIDDEN,
+            ],
+        ),
+        "box": (
+            lossless,
+            [jp2[:box] + struct.pack(">L", len(HIDDEN) + 8) + b"xml " + HIDDEN + jp2[box:]],
+        ),
+        "tile": (
+            lossless,
+            [j2k[: tile + 6] + longer + j2k[tile + 10 : data] + comment + j2k[data:] + HIDDEN],
+        ),
+        "behind RLE": ("1.2.840.10008.1.2.5", [rle + HIDDEN]),
+    }
+
+
+@pytest.mark.parametrize("place", list(_hiding_streams()))
+def test_nothing_hides_in_a_compressed_stream_and_its_pixels_stay(tmp_path: Path, place: str):
+    syntax, fragments = _hiding_streams()[place]
+    dataset = image()
+    dataset.BitsAllocated = dataset.BitsStored = 8
+    dataset.HighBit, dataset.LossyImageCompression = 7, "01"
+    dataset.PixelData = encaps.encapsulate([b"".join(fragments)])
+    if len(fragments) > 1:
+        parts = [struct.pack("<HHL", 0xFFFE, 0xE000, 0)]
+        for one in fragments:
+            whole = one + b"\0" * (len(one) % 2)
+            parts += [struct.pack("<HHL", 0xFFFE, 0xE000, len(whole)), whole]
+        dataset.PixelData = b"".join((*parts, struct.pack("<HHL", 0xFFFE, 0xE0DD, 0)))
+    dataset["PixelData"].is_undefined_length = True
+    path = save(dataset, tmp_path / "in" / "a.dcm", UID(syntax))
+    assert HIDDEN in path.read_bytes()
+    summary = deidentified(tmp_path / "in", tmp_path / "out")
+    assert [one.reason for one in summary.left_out] == []
+    assert leaks(tmp_path / "out", [HIDDEN.decode()]) == []
+    assert np.array_equal(only(tmp_path / "out").pixel_array, pydicom.dcmread(path).pixel_array)
+
+
+def test_no_technical_text_or_code_names_the_patient(tmp_path: Path):
+    dataset = image()
+    dataset.PatientName, dataset.PatientID = "Quentinzyx^Hu", "778899"
+    dataset.Manufacturer, dataset.SequenceName = "Acme of Quentinzyx", "778899"
+    dataset.AnatomicRegionSequence = [deid_canaries.code("778899", "SCT", "x")]
+    dataset.MeasurementUnitsCodeSequence = [deid_canaries.code("zqxvybx", "UCUM", "x")]
+    kept = deid_canaries.code("mm2/s", "UCUM", "x")
+    dataset.AnatomicRegionModifierSequence = [kept]
+    save(dataset, tmp_path / "in" / "a.dcm")
+    deidentified(tmp_path / "in", tmp_path / "out")
+    assert leaks(tmp_path / "out", ["Quentinzyx", "778899", "zqxvybx"]) == []
+    made = only(tmp_path / "out")
+    assert made.RescaleType == "HU"  # although the patient is called Hu
+    assert made.AnatomicRegionModifierSequence[0].CodeValue == "mm2/s"
+
+
+def test_arrays_end_where_their_numbers_end(tmp_path: Path):
+    dataset = image()
+    words = [f"Zqxvyb{letter}wo" for letter in "abcdef"]
+    hidden = [one.encode() + b"   " for one in words]  # of twelve bytes
+    lut = pydicom.Dataset()
+    lut.LUTDescriptor = [2, 0, 16]
+    lut.add_new(0x00283006, "OW", b"\0\1\2\3" + hidden[0])
+    dataset.VOILUTSequence = [lut]
+    dataset.RedPaletteColorLookupTableDescriptor = [2, 0, 16]
+    dataset.RedPaletteColorLookupTableData = b"\0\1\2\3" + hidden[1]
+    dataset.ExtendedOffsetTable = hidden[2] + b"    "
+    dataset.SpectroscopyData = hidden[3]
+    dataset.FloatPixelData = hidden[4]
+    item = deid_canaries.code("51185008", "SCT", "Thorax")
+    item.add_new(0x7FE00010, "OW", hidden[5])
+    dataset.AnatomicRegionSequence = [item]
+    path = save(dataset, tmp_path / "in" / "a.dcm")
+    assert leaks(path.parent, words) == words
+    deidentified(tmp_path / "in", tmp_path / "out")
+    assert leaks(tmp_path / "out", words) == []
+    made = only(tmp_path / "out")
+    assert made.VOILUTSequence[0]["LUTData"].value == b"\0\1\2\3"
+    assert made.PixelData == image().PixelData
