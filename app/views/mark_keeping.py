@@ -146,8 +146,10 @@ class MarkKeeping(QObject):
 
     def _by_study(self, marks: Sequence[Annotation]) -> dict[str, list[Annotation]]:
         result: dict[str, list[Annotation]] = {}
+        images = {one.finding.image.sop_instance_uid for one in marks}
+        studies = {uid: self._study_of(uid) for uid in images}
         for one in marks:
-            result.setdefault(self._study_of(one.finding.image.sop_instance_uid), []).append(one)
+            result.setdefault(studies[one.finding.image.sop_instance_uid], []).append(one)
         return result
 
     def _study_of(self, uid: str) -> str:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.space import planes
-from app.imaging.types import Instance
+from app.imaging.types import Frame, Instance
 from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import column, row
@@ -108,7 +108,11 @@ class SlicePasteDialog(QDialog):
         self._busy(True)
         self.bar.setRange(0, len(chosen))
 
-        def told(number: int) -> None:
+        def told(number: int, frame: Frame, scaled: Frame, items: list[Annotation]) -> None:
+            # Slice by slice, as all of them at once would take long.
+            scales = self._workspace.scales
+            scales.learn(frame)
+            scales.trust_measured([one.finding for one in items], scaled)
             self.bar.setValue(number)
 
         work = partial(
@@ -117,7 +121,7 @@ class SlicePasteDialog(QDialog):
             [(number + 1, *self._places[number]) for number in chosen],
             self._decoder,
             self._workspace,
-            progress=lambda number: gui_calls().send(partial(self._if_open, partial(told, number))),
+            progress=lambda *made: gui_calls().send(partial(self._if_open, partial(told, *made))),
         )
         self._tasks.run(work, self._finish, self._fail)
 
@@ -161,9 +165,12 @@ def paste_on(
     workspace: Workspace,
     token: CancelToken,
     *,
-    progress: Callable[[int], object] = lambda _number: None,
+    progress: Callable[[int, Frame, Frame, list[Annotation]], object],
 ) -> list[Annotation]:
     """Return copies of marks for slices, given as number, instance and frame; on a thread.
+
+    `progress` is told how many slices are done, and of each the frame as it was read, with the
+    scale of its marks, and its copies.
 
     Raises:
         SightlineError: A slice cannot be read, or has another geometry.
@@ -189,5 +196,5 @@ def paste_on(
         if scaled is not frame:  # calibrated by a known length
             items = [replace(one, finding=remeasured(one.finding, scaled)) for one in items]
         made += items
-        progress(done + 1)
+        progress(done + 1, frame, scaled, items)
     return made

@@ -274,10 +274,16 @@ class Annotations:
             self._push(review.step_label(state, changed), before, after)
 
     def restore(self, finding_ids: Iterable[str]) -> None:
-        """Put the originals of edited findings in their place, proposed, as one undoable step."""
+        """Put the originals of edited findings in their place, proposed, as one undoable step.
+
+        Locked ones stay as they are.
+        """
         before = dict(self._items)
         edited = [before[key] for key in finding_ids if key in before]
         edited = [item for item in edited if item.finding.original is not None]
+        if locked := sum(item.locked for item in edited):
+            self.refused.emit(locked)
+        edited = [item for item in edited if not item.locked]
         if edited:
             originals = {
                 item.finding.id: replace(item, finding=review.restored(item.finding))

@@ -665,11 +665,15 @@ def _corrected(
     finding: Finding, frame: Frame, shape: Geometry, value: float | None = None, units: str = ""
 ) -> Finding:
     figures = _area(frame, shape) if isinstance(shape, Mask | Polygon) else ""
-    kept = tuple(one for one in finding.measurements if one.name not in _STATISTICS)
+    # What the tool measured, where it can be measured anew: old figures would be wrong.
+    line = isinstance(shape, Polyline) and len(shape.points) == POINTS[RULER]
+    measured = not isinstance(shape, Segments | Heatmap)
+    anew = _measured(RULER if line else POLYLINE, frame, shape) if measured else Measured()
+    known = {one.name for one in (finding.original or finding).measurements}
     return replace(
         outdated(finding, "Corrected by hand", figures),
         geometry=shape,
-        measurements=kept,
+        measurements=tuple(one for one in anew.measurements if one.name in known),
         value=value,
         units=units,
         score=None,
@@ -686,6 +690,8 @@ def _area(frame: Frame, shape: Mask | Polygon) -> str:
         pixels = float(np.count_nonzero(shape.pixels))
         low, high = (columns.start, rows.start), (columns.stop - 1, rows.stop - 1)
     else:
+        if mark_measures.crosses_itself(shape):
+            return "no area: the outline crosses itself"
         x, y = np.array(shape.points).T
         pixels = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
         low, high = (x.min(), y.min()), (x.max(), y.max())

@@ -11,18 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.imaging.findings import XY, Box, Ellipse, Mask, Measurement, Polygon
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
 from app.workspace import region_statistics
 
+Points = NDArray[np.float64]
+
 MICRO = 0.1
 """mm below which a length is given in micrometres."""
 
 _MICRO_AREA = 0.01  # mm² below which an area is
 _SIDES = 1440  # of the polygon whose perimeter stands for an ellipse's: right to 1e-6
-_MOST_CHECKED = 600  # corners of an outline that are searched for crossings
+_MOST_CHECKED = 5000  # corners of an outline that are searched for crossings: any drawn one's
+_PART = 64  # of its sides at once
 _TENTHS = 10
 _RIGHT = 90 + 1e-9  # degrees
 
@@ -232,21 +236,35 @@ def _perimeter(
 
 
 def crosses_itself(shape: Polygon) -> bool:
-    """Return whether two sides of an outline cross; long ones are not searched, and False."""
+    """Return whether two sides of an outline cross; very long ones are not searched, and False."""
     start = np.array(shape.points, dtype=np.float64)
     count = len(start)
     if count < 4 or count > _MOST_CHECKED:
         return False
-    side = np.roll(start, -1, axis=0) - start
-    end = start + side
+    end = np.roll(start, -1, axis=0)
+    parts = [slice(first, first + _PART) for first in range(0, count, _PART)]
+    # Only stretches whose surroundings meet can cross.
+    low = np.array([np.minimum(start[part], end[part]).min(axis=0) for part in parts])
+    high = np.array([np.maximum(start[part], end[part]).max(axis=0) for part in parts])
+    meet = (low[:, None] <= high[None]).all(axis=2)
+    pairs = np.argwhere(np.triu(meet & meet.T))
+    return any(
+        _any_cross(start[parts[one]], end[parts[one]], start[parts[other]], end[parts[other]])
+        for one, other in pairs.tolist()
+    )
 
-    def turn(points: np.ndarray) -> np.ndarray:
-        """Return on which side of each side (row) each point (column) lies."""
-        away = points[None, :, :] - start[:, None, :]
+
+def _any_cross(start: Points, end: Points, other_start: Points, other_end: Points) -> bool:
+    """Return whether any of some lines crosses any of others; touching is no crossing."""
+
+    def turn(first: Points, last: Points, points: Points) -> Points:
+        """Return on which side of each line (row) each point (column) lies."""
+        side, away = last - first, points[None, :, :] - first[:, None, :]
         return np.sign(side[:, None, 0] * away[:, :, 1] - side[:, None, 1] * away[:, :, 0])
 
-    apart = turn(start) * turn(end) < 0
-    return bool((apart & apart.T).any())
+    apart = turn(start, end, other_start) * turn(start, end, other_end) < 0
+    others = turn(other_start, other_end, start) * turn(other_start, other_end, end) < 0
+    return bool((apart & others.T).any())
 
 
 def figure(value: float) -> str:

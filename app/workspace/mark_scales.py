@@ -94,6 +94,11 @@ class MarkScales:
         self._time = object()
         self.measure()
 
+    def trust_measured(self, findings: Sequence[Finding], scaled: Frame) -> None:
+        """Take over that marks, not added yet, are measured with the scale of `scaled`."""
+        for one in findings:
+            self._looked_at[one.id] = one, None, _scale(scaled)
+
     def trust(self, findings: Sequence[Finding]) -> None:
         """Take over which pixels images have from findings on what a tool has read just now."""
         for one in findings:
@@ -130,6 +135,8 @@ class MarkScales:
         self._follow_studies()
 
     def _follow_studies(self) -> None:
+        there = {item.finding.id for item in self._annotations.all()}
+        self._looked_at = {key: one for key, one in self._looked_at.items() if key in there}
         self._not_open.clear()
         self._wanted.clear()
         self._time = object()
@@ -149,7 +156,8 @@ class MarkScales:
             one is not other for one, other in zip(lines, self._known, strict=True)
         ):
             self._known, self._time = lines, object()
-        before, self._looked_at = self._looked_at, {}
+        # Removed marks stay in it, as undo brings them back as they were.
+        before = self._looked_at
         scaled: dict[ImageRef, Frame | str] = {}
         anew: list[Finding] = []
         for item in self._annotations.all():
@@ -157,7 +165,6 @@ class MarkScales:
             looked = before.get(one.id)
             same = looked is not None and looked[0] is one
             if same and looked is not None and looked[1] is self._time:
-                self._looked_at[one.id] = looked
                 continue
             found = scaled.get(one.image)
             if found is None:

@@ -181,10 +181,10 @@ class _Table:
         ):
             if len(numbers):
                 number = number_of()
-                first, last = (np.searchsorted(numbers, number, side) for side in _SIDES)
+                first, last = (numbers.searchsorted(number, side) for side in _SIDES)
                 found += at[first:last].tolist()
         for place in sorted(found):
-            number = int(np.searchsorted(self._starts, place, "right")) - 1
+            number = int(self._starts.searchsorted(place, "right")) - 1
             series, position = self.series[number], place - int(self._starts[number])
             if series.instances[position].sop_instance_uid == uid:
                 yield series, position

@@ -166,6 +166,10 @@ def test_the_original_is_drawn_beside_the_edited_one_and_restored(room: Room):
     assert beside.pen(beside.style).style() == Qt.PenStyle.CustomDashLine
     assert beside.pen(beside.style).color().alpha() < 255
     assert beside.finding not in room.layer.findings
+    room.window.actions_.mark_menu.lock.trigger()
+    menu.restore.trigger()
+    assert room.now(room.box).state is State.EDITED  # it is locked
+    room.window.actions_.mark_menu.lock.trigger()
     menu.restore.trigger()
     assert room.now(room.box) == room.box
     assert room.layer.originals == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Ellipse, Finding
-from app.imaging.types import Orientation, Spacing, SpacingSource
+from app.imaging.types import Frame, Orientation, Spacing, SpacingSource
 from app.views.main_window import MainWindow
 from app.views.slice_paste import SlicePasteDialog
 from app.workspace import drawing
@@ -176,3 +177,43 @@ def test_cancelled_pasting_leaves_nothing_and_without_a_mark_it_says_so(
     while decoder.waiting:
         decoder.answer()
     assert list(marks(window)) == ["1.1"]
+
+
+def test_pasted_marks_are_measured_once_and_their_slices_read_once(
+    stacked: tuple[MainWindow, FakeDecoder],
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    window, _decoder = stacked
+    scales = window.workspace.scales
+    dialog = opened(window)
+    again: list[str] = []
+    measured = drawing.remeasured
+
+    def remeasured(finding: Finding, one: Frame) -> Finding:
+        if threading.current_thread() is threading.main_thread():
+            again.append(finding.id)
+        return measured(finding, one)
+
+    monkeypatch.setattr(drawing, "remeasured", remeasured)
+    click(dialog.paste)
+    wait_until(lambda: len(window.workspace.annotations) == COUNT)
+    assert scales.next_wanted() is None
+    assert all(scales.is_of(one.image) for one in marks(window).values())
+    window.actions_.undo.trigger()
+    window.actions_.redo.trigger()
+    assert len(marks(window)) == COUNT
+    assert not again
+
+    # A line of known length still measures each of them anew.
+    shown = window.canvas.frame
+    assert shown is not None
+    line = drawing.draw(drawing.RULER, shown, [(10, 10), (30, 10)])
+    window.workspace.annotations.put(line, "Measure")
+    window.workspace.calibrate(line, shown, 40.0, True)
+    sizes = {one.finding.value for one in window.workspace.annotations.all()}
+    pasted = [one for one in sizes if one is not None and one != pytest.approx(40.0)]
+    assert len(pasted) == 1  # an ellipse on each slice, all calibrated
+    assert all("by hand" in one.finding.units for one in window.workspace.annotations.all())
+    window.actions_.undo.trigger()
+    assert not any("by hand" in one.finding.units for one in window.workspace.annotations.all())

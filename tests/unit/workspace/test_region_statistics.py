@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 import SimpleITK
 
-from app.imaging.findings import Box, Ellipse, Finding, Mask, Polygon, Provenance
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Mask,
+    Measurement,
+    Polygon,
+    Polyline,
+    Provenance,
+)
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -218,3 +227,39 @@ def test_a_tool_s_mask_keeps_its_description_and_loses_old_figures_when_it_is_ch
     assert drawing.statistics_text(counted).startswith("mean ")
     changed = drawing.repainted(counted, FRAME, Mask(chosen.copy()))
     assert "Mean" not in figures(changed)
+
+
+@pytest.mark.parametrize("corners", [12, 700, 3900])
+def test_a_long_outline_that_crosses_itself_has_no_area(corners: int):
+    turn = np.linspace(0, 2 * np.pi, corners, endpoint=False)
+    eight = np.stack((40 + 25 * np.sin(turn), 30 + 20 * np.sin(2 * turn)), axis=1)
+    ring = np.stack((40 + 25 * np.sin(turn), 30 + 20 * np.cos(turn)), axis=1)
+    crossed = drawn(drawing.FREEHAND, *map(tuple, eight.tolist()))
+    assert crossed.value is None
+    assert "crosses itself" in crossed.description
+    assert drawn(drawing.FREEHAND, *map(tuple, ring.tolist())).value is not None
+    tool = replace(crossed, provenance=Provenance("finder", "1.0", "net", "", "run", "call"))
+    changed = drawing.with_shape(tool, FRAME, tool.geometry)
+    assert "no area" in changed.description
+    assert "cm²" not in changed.description
+
+
+def test_what_a_tool_measured_is_measured_anew_when_its_outline_is_changed():
+    made = Provenance("finder", "1.0", "net", "", "run", "call")
+    old = (
+        Measurement("Area", 40.0, "mm²", "patient"),
+        Measurement("Length", 4.0, "mm", "patient"),
+        Measurement("Volume", 2.0, "ml"),
+        Measurement("Mean", 7.0, "HU"),
+    )
+    box = Finding("a", FRAME.ref, Box(9.5, 9.5, 19.5, 19.5), "Box", 0.5, "", made, measurements=old)
+    line = replace(box, geometry=Polyline(((10, 10), (18, 10))), value=4.0, units="mm (patient)")
+    wider = drawing.move_point(box, FRAME, 2, (39.5, 19.5))
+    assert figures(wider) == {"Area": pytest.approx(30 * 0.5 * 10 * 0.8)}
+    longer = drawing.move_point(line, FRAME, 1, (30, 10))
+    assert longer.measurements == (Measurement("Length", 10.0, "mm", "patient"),)
+    mask = Mask(np.zeros((ROWS, COLUMNS), np.bool_))
+    mask.pixels[5:15, 5:15] = True
+    painted = drawing.repainted(replace(box, geometry=mask), FRAME, mask)
+    assert figures(painted) == {"Area": pytest.approx(100 * 0.4)}
+    assert "Mean" in figures(drawing.with_statistics(painted, FRAME))
