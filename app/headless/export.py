@@ -313,6 +313,9 @@ def _write_picture(subject: Subject) -> None:
                     )
                     writer.write(pixels, frame_duration(image, index))
             path.replace(out)
+    except FileProblem as problem:  # it may name the file in the folder
+        name = problem.subject if ".sightline-" not in problem.subject else str(out)
+        raise FileProblem(problem.reason, subject=name, remedy=problem.remedy) from problem
     except OSError as error:
         raise _unwritten(out, error) from None
 

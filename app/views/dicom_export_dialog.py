@@ -20,6 +20,7 @@ from app.errors import FileProblem, SightlineError, unexpected
 from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View, chosen
 from app.imaging.findings import Finding, Mask
 from app.imaging.types import Instance
+from app.log import get_logger
 from app.settings import write_atomic
 from app.views import wording
 from app.views.background import Background
@@ -335,6 +336,8 @@ class DicomExportDialog(QDialog):
                         _save(path, made.data)
                     done.append(_Done(path.name, made.left_out))
                 except SightlineError as error:
+                    if error.detail:
+                        get_logger(__name__).info("%s", error.detail)
                     done.append(_Done(path.name, error=error))
                 except Exception as error:
                     done.append(_Done(path.name, error=unexpected(error)))

@@ -708,6 +708,11 @@
             <translation>eine Druckauflösung ist kein Patientenmaßstab: nicht beachtet</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>a private attribute</source>
+            <translation>ein privates Attribut</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -3741,6 +3746,11 @@
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>Have that attribute corrected in the image, or save the findings as a table (CSV), or the view as a picture.</source>
+            <translation>Lassen Sie dieses Attribut im Bild berichtigen, oder speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Heart</source>
             <translation>Herz</translation>
@@ -4937,8 +4947,8 @@
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
-            <source>its header does not allow this DICOM object</source>
-            <translation>sein Kopf lässt dieses DICOM-Objekt nicht zu</translation>
+            <source>its header does not allow this DICOM object; the attribute could not be found</source>
+            <translation>sein Kopf lässt dieses DICOM-Objekt nicht zu; das Attribut war nicht zu finden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -4985,6 +4995,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>its header lacks {0}, to which an object would refer</source>
             <translation>seinem Kopf fehlt {0}, worauf sich ein Objekt beziehen würde</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>its header lacks {0}, which this object needs</source>
+            <translation>seinem Kopf fehlt {0}, was dieses Objekt braucht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -8513,11 +8528,6 @@
             <source>Save it as GIF or as TIFF instead</source>
             <translation>Speichern Sie es stattdessen als GIF oder TIFF</translation>
         </message>
-        <message>
-            <location filename="../../app/imaging/objects/writing.py" />
-            <source>Save the findings as a table (CSV), or the view as a picture.</source>
-            <translation>Speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
-        </message>
         <message numerus="yes">
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Saved %n lines to {path}.</source>
@@ -10608,6 +10618,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/writing.py" />
+            <source>the value of {0} in its header is not valid</source>
+            <translation>der Wert von {0} in seinem Kopf ist ungültig</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_header.py" />

@@ -9,11 +9,20 @@ import hashlib
 import importlib
 import io
 import re
+import time
+import traceback
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from pydicom.datadict import (
+    dictionary_description,
+    dictionary_has_tag,
+    keyword_for_tag,
+    tag_for_keyword,
+)
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sr.coding import Code as DicomCode
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
@@ -128,24 +137,72 @@ def write_object(export: DicomExport, stale: Collection[str] = ()) -> WrittenObj
             remedy="It is not available for Python 3.14 yet: use Python 3.11 to 3.13.",
             detail=str(error),
         ) from None
-    path = str(export.images[0].path)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they quote patients' names
-            export, left_out = _fitting(export, stale)
-            sources = Sources(export, _datasets(export))
-            made: Dataset = writer.make(sources)
-            data = _file_bytes(made, export)
-            return WrittenObject(data, (*left_out, *sources.left_out))
-    except SightlineError:
-        raise
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
-        raise FileProblem(
-            "its header does not allow this DICOM object",
-            subject=path,
-            remedy="Save the findings as a table (CSV), or the view as a picture.",
-            detail=type(error).__name__,  # its text may quote the patient's data
-        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they quote patients' names
+        export, left_out = _fitting(export, stale)
+        sources = Sources(export, _datasets(export))
+        try:
+            data = _file_bytes(writer.make(sources), export)
+        except SightlineError:
+            raise
+        except _HEADER_FAULTS as error:
+            raise FileProblem(
+                _fault_of(error, sources, writer.make),
+                subject=str(export.images[0].path),
+                remedy="Have that attribute corrected in the image, or save the findings as a "
+                "table (CSV), or the view as a picture.",
+                detail=_places(error),
+            ) from error
+        return WrittenObject(data, (*left_out, *sources.left_out))
+
+
+_HEADER_FAULTS = (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError)
+_SEARCH_S = 10.0
+
+
+def _fault_of(error: Exception, sources: Sources, make: Callable[[Sources], Dataset]) -> str:
+    """Return which attribute of the images' headers does not allow the object, for the user.
+
+    It is one that is missing, or one without which the object can be written.
+    """
+    found = re.search(r"no attribute '(\w+)'|^'(\w+)'$", str(error))
+    keyword = next(filter(None, found.groups()), "") if found else ""
+    tag = tag_for_keyword(keyword) if keyword else None
+    if tag is not None and any(tag not in one for one in sources.datasets):
+        return f"its header lacks {_named(tag)}, which this object needs"
+    end = time.monotonic() + _SEARCH_S
+    tags = dict.fromkeys(tag for one in sources.datasets for tag in one.keys())  # noqa: SIM118
+    for tag in tags:
+        if keyword_for_tag(tag) in _NEEDED or time.monotonic() > end:
+            continue
+        held = [(one, one.get_item(tag)) for one in sources.datasets if tag in one]
+        for dataset, _ in held:
+            del dataset[tag]
+            if keyword_for_tag(tag) in _BLANK:
+                setattr(dataset, keyword_for_tag(tag), "")
+        try:
+            _file_bytes(make(sources), sources.export)
+        except (SightlineError, *_HEADER_FAULTS):
+            pass
+        else:
+            return f"the value of {_named(tag)} in its header is not valid"
+        finally:
+            for dataset, element in held:
+                dataset[tag] = element
+    return "its header does not allow this DICOM object; the attribute could not be found"
+
+
+def _named(tag: int) -> str:
+    """Return an attribute's name and tag, e.g. "Pixel Spacing (0028,0030)"."""
+    name = dictionary_description(tag) if dictionary_has_tag(tag) else "a private attribute"
+    return f"{name} ({tag >> 16:04X},{tag & 0xFFFF:04X})"
+
+
+def _places(error: BaseException) -> str:
+    """Return the type of an error and where it arose; not its text, which may quote the patient."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    places = (f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames)
+    return f"{type(error).__name__} at {'; '.join(places)}"
 
 
 def _fitting(
@@ -189,8 +246,9 @@ def _dataset(image: Instance) -> Dataset:
     header = read_header(image.path)
     dataset = header.dataset
     if missing := [name for name in _NEEDED if not dataset.get(name)]:
+        names = ", ".join(dictionary_description(one) for one in missing)
         raise FileProblem(
-            f"its header lacks {', '.join(missing)}, to which an object would refer",
+            f"its header lacks {names}, to which an object would refer",
             subject=str(image.path),
             remedy="Save a secondary capture, a picture or a table (CSV) instead.",
         )

@@ -12,6 +12,7 @@ import highdicom as hd
 import numpy as np
 import pydicom
 import pytest
+from pydicom.dataelem import RawDataElement
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
@@ -524,3 +525,39 @@ def _items(part: pydicom.Dataset) -> Iterator[pydicom.Dataset]:
     for item in part.get("ContentSequence", ()):
         yield item
         yield from _items(item)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keyword", "value", "reason"),
+    [
+        ("seg", "PixelSpacing", None, "its header lacks Pixel Spacing (0028,0030)"),
+        ("gsps", "SamplesPerPixel", None, "its header lacks Samples per Pixel (0028,0002)"),
+        ("sr", "PatientSex", b"QUENTINZYX", "the value of Patient's Sex (0010,0040)"),
+        ("ko", "PatientBirthDate", b"QUENTINZYX", "the value of Patient's Birth Date (0010,0030)"),
+        ("sr", "SOPClassUID", None, "its header lacks SOP Class UID"),
+    ],
+)
+def test_the_attribute_that_does_not_allow_an_object_is_named(
+    tmp_path: Path, kind: str, keyword: str, value: bytes | None, reason: str
+) -> None:
+    paths = source_files(tmp_path, "CT", 3)
+    for path in paths:
+        dataset = pydicom.dcmread(path)
+        tag = dataset[keyword].tag
+        vr = dataset[keyword].VR
+        del dataset[keyword]
+        if value is not None:
+            dataset[tag] = RawDataElement(tag, vr, len(value), value, 0, False, True)
+        dataset.save_as(path)
+    images = instances(paths)
+    refs = [ImageRef(one.sop_instance_uid, 0, "") for one in images]
+    rows, columns = images[0].rows, images[0].columns
+    marks = random_findings(3, refs, rows, columns, masks=kind == "seg")
+    with pytest.raises(FileProblem) as told:
+        write_object(DicomExport(kind, tuple(images), marks))
+    assert told.value.reason.startswith(reason)
+    assert told.value.subject == str(images[0].path)
+    assert "Save" in told.value.remedy or "save" in told.value.remedy
+    assert "QUENTINZYX" not in f"{told.value.text} {told.value.detail}"
+    if keyword != "SOPClassUID":
+        assert "write_" in told.value.detail  # where it arose is in the log
