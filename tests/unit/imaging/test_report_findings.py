@@ -303,7 +303,7 @@ def test_what_lies_outside_its_image_is_left_out(tmp_path: Path) -> None:
     assert marks.left_out == (("Cornerstone3DTools@^0.1.0:Length", "it lies outside its image"),)
 
 
-REFUSED = ("its header lacks", "the value of ")
+REFUSED = ("its header lacks", "the value of ", "its header does not allow")
 FOREIGN = "Illegal root for UID"
 """An error about what a source is called, which an object that refers to it must repeat."""
 
