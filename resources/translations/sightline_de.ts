@@ -9615,6 +9615,11 @@
             <translation>Texte und Pfeile</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Texts and overlays that files draw on it are left out.</source>
+            <translation>Texte und Overlays, die Dateien darauf zeichnen, sind weggelassen.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
@@ -11865,6 +11870,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Without names and dates</source>
             <translation>Ohne Namen und Daten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/export_dialog.py" />
+            <source>Without names, texts and overlays that files draw on the image are left out too, and labels with the patient's name or ID.</source>
+            <translation>Ohne Namen werden auch Texte und Overlays weggelassen, die Dateien auf das Bild zeichnen, sowie Beschriftungen mit Name oder ID des Patienten.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />

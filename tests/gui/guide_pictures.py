@@ -24,11 +24,13 @@ from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QWidget
 
+from app.imaging.deidentify.options import Option
 from app.imaging.findings import Box, Finding, Polygon, Provenance, State, new_id
 from app.imaging.types import Plane
 from app.views import theme, translation
 from app.views.application import create_application, use_offscreen
 from app.views.chat.dock import ChatDock
+from app.views.deidentify_dialog import DeidentifyDialog
 from app.views.dicom_export_dialog import DicomExportDialog
 from app.views.main_window import MainWindow
 from app.wiring.program import Program
@@ -323,6 +325,10 @@ class Pictures:
         self._save_dialog("guide-dicom", _choose_objects)
         actions.key_image.trigger()
         self._clear()
+        self._draw(drawing.BOX, (20, 20), (140, 60))
+        actions.deidentify.trigger()
+        self._save_dialog("guide-deidentify", _choose_options)
+        self._clear()
 
     def _second(self) -> None:
         """Show the second window beside the main one."""
@@ -392,6 +398,14 @@ def _choose_objects(dialog: QDialog) -> None:
         box.setChecked(box.isEnabled())
     dialog.folder.setText("/home/jane/export")
     dialog.verifier.setText("Roe^Richard")
+
+
+def _choose_options(dialog: QDialog) -> None:
+    """Tick some of what stays, and what is blanked; name a folder."""
+    assert isinstance(dialog, DeidentifyDialog)
+    dialog.options[Option.MODIFIED_DATES].setChecked(True)
+    dialog.blank.setChecked(True)
+    dialog.folder.setText("/home/jane/teaching")
 
 
 def _field(dialog: QDialog) -> QWidget:

@@ -21,13 +21,14 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
 from app.cli import main
 from app.errors import Cancelled, FileProblem
-from app.imaging.findings import Box, Finding, State
+from app.imaging.findings import Box, Finding, Polyline, State
+from app.imaging.layers import Label, Layer, LayerFrame, LayerItem, Shape
 from app.imaging.pixels import pipeline
-from app.imaging.types import Spacing, SpacingSource
+from app.imaging.types import Frame, OverlayPlane, Spacing, SpacingSource
 from app.tools.api import CancelToken
 from app.views.canvas import text_overlay
-from app.views.canvas.annotated_render import Look
-from app.views.canvas.corner_text import Corners, Detail
+from app.views.canvas.annotated_render import Look, Marks, render_annotated
+from app.views.canvas.corner_text import Corners, Detail, Shown, corners_of
 from app.views.canvas.image_layer import to_qimage
 from app.views.main_window import MainWindow
 from app.views.pictures import movie_file, printing
@@ -35,6 +36,8 @@ from app.views.pictures.export_dialog import ExportDialog, PrintDialog, write_pi
 from app.views.pictures.movie_file import encoder_problem
 from app.views.pictures.picture_files import Form
 from app.views.pictures.picture_source import PictureSource, source_of
+from app.workspace.annotations import Annotation
+from app.workspace.layers import overlay_layer
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
     FakeDecoder,
@@ -197,6 +200,57 @@ def test_names_and_dates_are_not_drawn_unless_asked_for(
         assert not any(part in said for part in ("Doe", "Jane", "4711", "2024", "Axial"))
     shown.draw(0, Look(detail=Detail.ALL))
     assert "Doe, Jane" in written[-1].top_left[0]
+
+
+@pytest.mark.parametrize("detail", [Detail.NO_NAMES, Detail.NONE, None])
+def test_without_names_no_file_draws_texts_and_no_label_names_the_patient(
+    qapp: QApplication, detail: Detail | None
+):
+    bits = np.ones((20, 40), bool)
+    plain = frame(stored=np.zeros(SIZE, np.int16))
+    base = replace(plain, overlays=(OverlayPlane(bits, 100, 60),))
+    image, state = instance(size=SIZE), instance("7.7")
+    here = plain.ref
+    text = Shape(1, Label("DOE JANE", (80.0, 80.0)))
+    line = Shape(1, Polyline(((20.0, 200.0), (120.0, 200.0))))
+    layer = Layer(state, "State", (LayerItem(1, "Texts", (255, 120, 40)),))
+
+    def drawn(shapes: tuple[Shape, ...], on: Frame, label: str, look: Look) -> np.ndarray:
+        mark = finding(here, Box(150, 50, 200, 90), label=label, state=State.ACCEPTED)
+        layers = [(layer, LayerFrame(shapes)), overlay_layer(image, on)]
+        marks = Marks((Annotation(mark, 1),))
+        return render_annotated(on, image, layers=layers, marks=marks, look=look)
+
+    nameless, named = Look(detail=detail), Look()
+    found_ = drawn((text, line), base, "Nodule of Jane", nameless)
+    assert np.array_equal(found_, drawn((line,), plain, "", nameless))
+    assert not np.array_equal(found_, drawn((), plain, "", nameless))
+    assert np.any(drawn((text,), plain, "", named) != drawn((), plain, "", named))
+    assert np.any(drawn((), base, "", named) != drawn((), plain, "", named))
+    other = drawn((), plain, "Nodule", nameless)
+    assert np.any(other != drawn((), plain, "", nameless))
+
+
+def test_a_typed_body_part_is_no_code_and_may_name_the_patient():
+    typed = instance("1.1", BodyPartExamined="KNEE OF DOE")
+    assert "DOE" not in str(corners_of(Shown(typed, frame()), Detail.NO_NAMES))
+    coded = instance("1.1", BodyPartExamined="KNEE")
+    assert "KNEE" in str(corners_of(Shown(coded, frame()), Detail.NO_NAMES))
+
+
+def test_the_dialog_says_that_texts_of_files_are_left_out_without_names(
+    window: MainWindow, wait_until: WaitUntil
+):
+    QTest.keyClick(window, Qt.Key.Key_E, CONTROL)
+    (dialog,) = window.findChildren(ExportDialog)
+    assert dialog.options.left_out.isVisible()
+    QTest.keyClick(dialog.options.texts, Qt.Key.Key_Down)
+    assert dialog.options.look.detail is Detail.ALL
+    assert not dialog.options.left_out.isVisible()
+    QTest.keyClick(dialog.options.texts, Qt.Key.Key_Up)
+    QTest.keyClick(dialog.options.marks, Qt.Key.Key_Space)
+    assert not dialog.options.left_out.isVisible()
+    dialog.reject()
 
 
 def test_a_small_picture_with_a_tools_finding_says_not_for_diagnosis(

@@ -8,6 +8,7 @@ Serves `render --annotated`, exported pictures and movies, the clipboard and pri
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QImage, QPainter, QTransform
 
 from app.imaging.findings import Heatmap, State
-from app.imaging.layers import Layer, LayerFrame
+from app.imaging.layers import Label, Layer, LayerFrame
 from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
@@ -83,7 +84,9 @@ class Look:
     Attributes:
         marks: Whether findings, measurements and layers are drawn.
         detail: Corner text and side letters; None for neither. Without names, dates are left out
-            too. What AI has found is marked as not for diagnosis in any case.
+            too, and so are what files draw as text (texts of presentation states and reports,
+            overlays) and labels that hold the patient's name or id. What AI has found is marked
+            as not for diagnosis in any case.
         scale: Factor on the picture's size.
         view: The part to show, at the screen's size; None for the whole image at its own.
         overlays: Whether the image's own overlays (groups 60xx) are drawn; the layers may have
@@ -164,8 +167,11 @@ def render_annotated(
     """
     _ensure_application()
     marks, look = marks or Marks(), look or Look()
+    named = look.detail is Detail.ALL
+    if not named:
+        marks, layers = _nameless_marks(marks, instance), _without_texts(layers, instance)
     pixels = displayed_pixels(frame, window, turn.invert, turn.colormap)
-    if look.marks and look.overlays and frame.overlays:
+    if look.marks and look.overlays and frame.overlays and named:
         pixels = pipeline.draw_overlays(pixels, frame)
     if look.view is not None:
         canvas, to_picture = _as_on_screen(pixels, look.view)
@@ -184,7 +190,7 @@ def render_annotated(
     corners = Corners(warning=_warning(makers))
     if look.detail is not None:
         shown = Shown(
-            instance if look.detail is Detail.ALL else _undated(instance),
+            instance if named else _undated(instance),
             frame,
             frame_index,
             position,
@@ -234,6 +240,35 @@ def _undated(instance: Instance) -> Instance:
     """Return an instance without dates, which may tell who the patient is."""
     kept = {key: value for key, value in instance.attributes.items() if key not in _DATES}
     return replace(instance, attributes=kept)
+
+
+def _nameless_marks(marks: Marks, instance: Instance) -> Marks:
+    """Return marks without labels that hold a word of the patient's name or id."""
+    told = " ".join(instance.get(one) for one in ("PatientName", "PatientID")).casefold()
+    words = {one for one in re.findall(r"[^\W_]+", told) if len(one) > 2 or not one.isascii()}
+    kept: list[Annotation] = []
+    for one in marks.annotations:
+        if words.intersection(re.findall(r"[^\W_]+", one.finding.label.casefold())):
+            one = replace(one, finding=replace(one.finding, label=""))
+        kept.append(one)
+    return replace(marks, annotations=tuple(kept))
+
+
+def _without_texts(
+    layers: Sequence[tuple[Layer, LayerFrame]], instance: Instance
+) -> list[tuple[Layer, LayerFrame]]:
+    """Return layers without texts, and without the image's overlays, which may show some."""
+    return [
+        (
+            layer,
+            replace(
+                frame,
+                shapes=tuple(one for one in frame.shapes if not isinstance(one.geometry, Label)),
+            ),
+        )
+        for layer, frame in layers
+        if layer.instance.sop_instance_uid != instance.sop_instance_uid
+    ]
 
 
 def _as_on_screen(pixels: NDArray[np.uint8], view: ScreenView) -> tuple[QImage, QTransform]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
+from app.paths import shipped_table
 from app.views import wording
 from app.views.canvas import colormaps
 from app.views.canvas.orientation import UPRIGHT
@@ -210,9 +213,18 @@ def _nameless(shown: Shown) -> Shown:
     return replace(shown, instance=instance, window=window, presentation=titled)
 
 
+@cache
+def _code_words() -> frozenset[str]:
+    """Return the words that codes (VR CS) of the standard are made of, in capitals."""
+    return frozenset(shipped_table("deidentify", "codes")["words"].split())
+
+
 def _without_names(instance: Instance) -> Instance:
     """Return an instance without the attributes that may name the patient."""
     kept = {key: value for key, value in instance.attributes.items() if key not in _NAMES}
+    for name in ("BodyPartExamined", "Modality"):  # codes, but some devices let them be typed
+        if not _code_words().issuperset(re.findall(r"[^\W_]+", kept.get(name, "").upper())):
+            kept.pop(name)
     return replace(instance, attributes=kept)
 
 

@@ -60,6 +60,10 @@ _DETAILS: tuple[tuple[str, Detail | None], ...] = (
     (translatable("Warnings and sides only"), Detail.NONE),
     (translatable("No texts"), None),
 )
+_LEFT_OUT = translatable(
+    "Without names, texts and overlays that files draw on the image are left out too, and labels "
+    "with the patient's name or ID."
+)
 _SCALE = (10, 400)  # per cent
 
 
@@ -92,6 +96,15 @@ class PictureOptions(QWidget):
         form.addRow(tr("Draw"), self.marks)
         form.addRow(tr("Texts"), self.texts)
         form.addRow(self.warning)
+        self.left_out = label(tr(_LEFT_OUT), "caption", wrap=True)
+        form.addRow(self.left_out)
+        self.marks.toggled.connect(self._refresh)
+        self.texts.currentIndexChanged.connect(self._refresh)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        look = self.look
+        self.left_out.setVisible(look.marks and look.detail is not Detail.ALL)
 
     @property
     def look(self) -> Look:
@@ -390,6 +403,8 @@ class PictureCommands:
         def done(pixels: Pixels) -> None:
             QGuiApplication.clipboard().setImage(to_qimage(pixels).copy())
             text = tr("It is copied without the patient's name and dates.")
+            if source.has_texts:
+                text += " " + tr("Texts and overlays that files draw on it are left out.")
             if source.risk:
                 risk = tr_report(source.risk)
                 text += " " + tr("Check the picture before you hand it on. {risk}").format(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.agent.privacy.burnt_in_text import risk_of
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.layers import Layer, LayerFrame, layers_for
+from app.imaging.layers import Label, Layer, LayerFrame, layers_for
 from app.imaging.presentation import PresentationState
 from app.imaging.space import planes
 from app.imaging.types import Frame, Instance, Series, Window
@@ -67,6 +67,13 @@ class PictureSource:
     def turned(self) -> bool:
         """Whether the picture is turned by a quarter, so that rows are columns."""
         return self._display.quarter_turns % 2 == 1
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether files draw texts or overlays on the shown frame."""
+        return bool(self.shown.overlays) or any(
+            isinstance(one.geometry, Label) for _, drawn in self._drawn for one in drawn.shapes
+        )
 
     def duration_ms(self, place: int) -> float:
         """Return how long a movie shows the frame at a position: as in the file, else 100 ms."""
