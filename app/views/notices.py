@@ -52,6 +52,7 @@ class Notice(QFrame):
         super().__init__()
         self.setProperty("notice", True)
         self.setProperty("tone", tone)
+        self._said = None if action else (tone, title, text)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.dismissed = False
         self.title = ElidedLabel(title, "strong")
@@ -68,6 +69,10 @@ class Notice(QFrame):
         line = row(mark, (words, 1), *buttons, away, spacing=SPACE.m, margins=margins, parent=self)
         for part in (mark, away):
             line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
+
+    def says(self, tone: str, title: str, text: str) -> bool:
+        """Return whether it says just this, and has no button."""
+        return self._said == (tone, wording.one_line(title), text)
 
     def _act(self, run: Callable[[], object]) -> None:
         run()
@@ -101,7 +106,13 @@ class Notices(QWidget):
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
     ) -> Notice:
-        """Show a notice with an optional button (text, callback); "info" ones disappear."""
+        """Show a notice with an optional button (text, callback); "info" ones disappear.
+
+        One that says the same, without a button, makes way.
+        """
+        for old in self.all():
+            if action is None and old.says(tone, title, text):
+                old.dismiss()
         for old in self.all()[: 1 - MOST]:
             old.dismiss()
         notice = Notice(tone, wording.one_line(title), text, action)

@@ -478,7 +478,7 @@ def _probed(finding: Finding, frame: Frame) -> Finding:
         return _still_copied(bare, finding)
     value, units = grey.value, grey.units or region_statistics.value_units(frame)
     if grey.real is not None and grey.real_units:
-        value, units = grey.real, region_statistics.shown_units(grey.real_units)
+        value, units = grey.real, pipeline.shown_units(grey.real_units)
     text = grey.text if grey.value is None or grey.units or grey.real_units else ""
     text = text or f"{grey.text} ({units})"
     values = () if value is None else (Measurement("Value", value, units),)

@@ -142,7 +142,7 @@ def region_values(frame: Frame, region: Region) -> tuple[NDArray[np.float64], st
     left_out = int(np.count_nonzero(mask)) - stored.size
     found = pipeline.real_values(tuple(one for one in frame.real_world if one.units), stored)
     if found is not None:
-        return found[0], shown_units(found[1].units), left_out
+        return found[0], pipeline.shown_units(found[1].units), left_out
     return modality_values(frame, stored), value_units(frame), left_out
 
 
@@ -167,12 +167,6 @@ def value_units(frame: Frame) -> str:
         return frame.rescale.units
     plain = frame.rescale.slope == 1 and not frame.rescale.intercept and frame.modality_lut is None
     return STORED_UNITS if plain else RESCALED_UNITS
-
-
-def shown_units(ucum: str) -> str:
-    """Return a UCUM code for display: "SUVbw" for "{SUVbw}g/ml"."""
-    head, brace, _ = ucum.removeprefix("{").partition("}")
-    return head if brace and ucum.startswith("{SUV") else ucum
 
 
 def statistics(values: NDArray[np.float64], units: str, left_out: int = 0) -> Statistics | None:

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app.imaging.attributes import AttributeRow
-from app.imaging.findings import Mask, Point, Polyline
+from app.imaging.findings import Mask, Point, Polyline, Provenance
 from app.imaging.types import Problem
 from app.views.background import Background
 from app.views.browser.attributes import NAME, VALUE, AttributesPanel
@@ -457,6 +457,19 @@ def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk):
     for units, shown in (("mm (patient)", "1587 mm"), ("mm (detector)", "")):
         length = FindingRow(replace(annotation, finding=replace(made, units=units)), here=True)
         assert value_beside(length, 140, font) == shown, "only what is certain goes without saying"
+    by_hand = replace(made, units="mm (calibrated by hand)")
+    length = FindingRow(replace(annotation, finding=by_hand), here=True)
+    assert value_beside(length, 190, font) == "1587 mm (by hand)"
+    pet = replace(
+        made,
+        value=3.216,
+        units="SUVbw",
+        provenance=Provenance("probe", "", "", "", "", ""),
+        description="11010 Bq/ml (3.216 SUVbw); x 4, y 5 px",
+    )
+    probe = FindingRow(replace(annotation, finding=pet), here=True)
+    assert value_beside(probe, 400, font) == "11010 Bq/ml (3.216 SUVbw)"
+    assert value_beside(probe, 160, font) == "3.22 SUVbw"
 
 
 def test_what_was_made_by_hand_stands_apart_from_what_ai_found(desk: Desk):

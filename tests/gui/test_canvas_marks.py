@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Box, Finding, Point
-from app.imaging.types import Region, Spacing, SpacingSource
+from app.imaging.types import Region, Rescale, Spacing, SpacingSource
 from app.views.browser.findings_list import BY_HAND, FindingsModel, GroupRow
 from app.workspace import drawing
 from app.workspace.viewport import Display
@@ -151,6 +151,22 @@ def test_a_box_says_its_size_in_mm_and_what_is_in_it(scene: Scene):
         f"area {width * height:.1f} mm²; "
     )
     assert " px from x " in made.description
+
+
+def test_a_region_s_text_says_its_units_to_the_end(scene: Scene):
+    scene.show(spacing=Spacing(100.0, 100.0, SpacingSource.MANUAL), rescale=Rescale(1.0, 10_000.0))
+    scene.canvas.resize(900, 400)
+    scene.settle()
+    scene.canvas.drawing_tool.set_tool(drawing.ELLIPSE)
+    drag_to(scene, (20, 20), (70, 50))
+    placed = scene.canvas.overlay.chips[0]
+    assert "(calibrated by hand)" in placed.text
+    assert placed.text.endswith("rescaled value")
+    scene.canvas.resize(240, 300)
+    scene.settle()
+    area = scene.canvas.viewport().rect()
+    for one in scene.canvas.overlay.chips:
+        assert area.contains(one.rect.toAlignedRect()), (area, one.rect, one.text)
 
 
 def test_a_box_without_spacing_stays_in_pixels_and_one_in_colour_has_no_statistics(scene: Scene):

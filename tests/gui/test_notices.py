@@ -45,6 +45,16 @@ def test_notices_that_are_gone_leave_nothing_behind(host: QWidget):
     assert items_in_python() == before
 
 
+def test_a_notice_that_says_the_same_again_stands_once(host: QWidget):
+    notices = Notices(host)
+    for text in ("Unlock it", "Unlock it", "Other", "Unlock it"):
+        notices.show_notice("info", "The mark is locked", text)
+    assert [one.text.text() for one in notices.all()] == ["Other", "Unlock it"]
+    for _ in range(2):  # their buttons may do different things
+        notices.show_notice("info", "Removed", "", ("Undo", lambda: None))
+    assert [one.title.text() for one in notices.all()][-2:] == ["Removed", "Removed"]
+
+
 def test_tab_goes_through_a_layout_in_its_order_and_leaves_nothing_behind(host: QWidget):
     outer, inner = QVBoxLayout(host), QVBoxLayout()
     first, second, third = (push_button(str(number), lambda: None) for number in range(3))

@@ -288,7 +288,13 @@ def real_values(
 
 def _with_units(value: float, units: str, label: str = "") -> str:
     number = f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
-    return " ".join(part for part in (number, units, label) if part)
+    return " ".join(part for part in (number, shown_units(units), label) if part)
+
+
+def shown_units(ucum: str) -> str:
+    """Return a UCUM code for display: "SUVbw" for "{SUVbw}g/ml"."""
+    head, brace, _ = ucum.removeprefix("{").partition("}")
+    return head if brace and ucum.startswith("{SUV") else ucum
 
 
 def _is_hidden(frame: Frame, column: int, row: int) -> bool:

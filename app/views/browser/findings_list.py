@@ -87,7 +87,10 @@ def value_beside(row: FindingRow, width: int, font: QFont) -> str:
         return metrics.elidedText(row.value, Qt.TextElideMode.ElideRight, room)
     # That a length is in the patient goes without saying; what else it may be never does.
     short = row.value.removesuffix(" (patient)").replace(" (detector plane)", " (detector)")
-    forms = (row.value, short)
+    short = short.replace(" (calibrated by hand)", " (by hand)")
+    forms = [row.value, short]
+    if row.finding.provenance.tool == drawing.PROBE:  # of "11010 Bq/ml (3.216 SUVbw)" the SUV
+        forms.append(wording.value_text(row.finding))
     return next((form for form in forms if metrics.horizontalAdvance(form) <= room), "")
 
 

@@ -22,7 +22,8 @@ from app.workspace import drawing
 PAD_X, PAD_Y, GAP = 8.0, 3.5, 6.0
 MAX_WIDTH = 260.0
 SMALL_PAD_X, SMALL_PAD_Y = 4.0, 1.0
-SMALL_MAX_WIDTH = 340.0  # sizes and statistics are not cut off
+MARGIN = 4.0  # px between a chip and the border of the view
+SMALL_MAX_WIDTH = 420.0  # sizes and statistics are not cut off
 CLEAR = 8.0  # px around lines and marks that stay free of texts: as far as ticks and handles go
 LEADER = 16.0  # px between a chip and its anchor above which a line joins them
 
@@ -104,10 +105,10 @@ def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> 
         if not area.contains(chip.anchor):
             continue
         small = chip.keep_off is not None
-        widest = SMALL_MAX_WIDTH if small else MAX_WIDTH
+        pad_x, pad_y = (2 * SMALL_PAD_X, SMALL_PAD_Y) if small else (2 * PAD_X + 8, PAD_Y)
+        widest = min(SMALL_MAX_WIDTH if small else MAX_WIDTH, area.width() - pad_x - 2 * MARGIN)
         room = widest - metrics.horizontalAdvance(chip.ending)
         text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, room) + chip.ending
-        pad_x, pad_y = (2 * SMALL_PAD_X, SMALL_PAD_Y) if small else (2 * PAD_X + 8, PAD_Y)
         width = metrics.horizontalAdvance(text) + pad_x
         height = metrics.height() + 2 * pad_y
         if chip.offset is not None:
@@ -161,8 +162,9 @@ def _free(
 
 
 def _kept_in(rect: QRectF, area: QRectF) -> QRectF:
-    x = min(max(rect.x(), area.left() + 4), max(area.left() + 4, area.right() - rect.width() - 4))
-    y = min(max(rect.y(), area.top() + 4), max(area.top() + 4, area.bottom() - rect.height() - 4))
+    inner = area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+    x = min(max(rect.x(), inner.left()), max(inner.left(), inner.right() - rect.width()))
+    y = min(max(rect.y(), inner.top()), max(inner.top(), inner.bottom() - rect.height()))
     return QRectF(x, y, rect.width(), rect.height())
 
 

@@ -44,6 +44,7 @@ def suv(tmp_path: Path, tracer: dict[str, Any] | None = None, **changes: Any) ->
     grey = grey_at(read_frame(path, 0), 2, 1)
     assert grey is not None
     assert grey.real is None or grey.real_units == "{SUVbw}g/ml"
+    assert "{" not in grey.text
     return grey.real
 
 
