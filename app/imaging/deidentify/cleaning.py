@@ -251,10 +251,10 @@ class Cleaner:
         # Of two letters are units and kernels as well.
         self._person = frozenset(one for one in person if len(one) > 2 or not one.isascii())
 
-    def clean(self, dataset: Dataset) -> None:
-        """Clean a data set in place, with all items of its sequences."""
+    def clean(self, dataset: Dataset, *, item: bool = False) -> None:
+        """Clean a data set, or an item of a sequence, in place, with all items below it."""
         private = self._safe_private(dataset)
-        self._mend_binary(dataset)
+        self._mend_binary(dataset, item=item)
         for tag in sorted(dataset.keys()):
             element = private.get(tag) or self._cleaned(dataset, Tag(tag))
             if element is None:
@@ -312,7 +312,7 @@ class Cleaner:
         if element.tag in (0x00400555, 0x00400610):  # acquisition context, specimen preparation
             items = items if Option.STRUCTURED in self._options else []
         for item in items:
-            self.clean(item)
+            self.clean(item, item=True)
         return DataElement(element.tag, "SQ", DicomSequence(items))
 
     def _dummy(self, tag: BaseTag, vr: str) -> DataElement:
@@ -466,10 +466,10 @@ class Cleaner:
                 kept[place] = DataElement(place, "LO", creator)
         return kept
 
-    def _mend_binary(self, dataset: Dataset) -> None:
+    def _mend_binary(self, dataset: Dataset, *, item: bool) -> None:
         """Remove arrays that stand where they do not belong, and what lies behind their end."""
         pixels = [one for one in (0x7FE00010, 0x7FE00008, 0x7FE00009) if one in dataset]
-        own = pixels[:1] if "SOPClassUID" in dataset else []  # in items stand only icons
+        own = [] if item else pixels[:1]  # in items stand only icons
         for tag in pixels:
             if tag not in own:
                 del dataset[tag]

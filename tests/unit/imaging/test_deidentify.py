@@ -521,6 +521,7 @@ def test_arrays_end_where_their_numbers_end(tmp_path: Path):
     dataset.FloatPixelData = hidden[4]
     item = deid_canaries.code("51185008", "SCT", "Thorax")
     item.add_new(0x7FE00010, "OW", hidden[5])
+    item.SOPClassUID = dataset.SOPClassUID
     dataset.AnatomicRegionSequence = [item]
     path = save(dataset, tmp_path / "in" / "a.dcm")
     assert leaks(path.parent, words) == words
