@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 
 from app.imaging.findings import Polyline, State
 from app.imaging.space.planes import FramePlane
@@ -169,5 +169,62 @@ def test_a_section_s_mark_is_copied_as_it_lies_on_the_shown_image(
         wait_until(lambda: window.findings_list.chosen_ids() == [line.id])
         (copied,) = window.actions_.mark_menu._here()
         assert copied.finding.geometry == Polyline(((10, 20), (30, 20)))
+    finally:
+        window.quit()
+
+
+def headings(window: MainWindow) -> str:
+    model = window.findings_list.model
+    rows = (model.row(model.index(number)) for number in range(model.rowCount()))
+    return " ".join(str(one) for one in rows if not isinstance(one, FindingRow))
+
+
+def test_marks_are_grouped_coloured_and_duplicated_and_each_step_undone(
+    qapp: QApplication, wait_until: WaitUntil
+) -> None:
+    workspace = Workspace()
+    window = MainWindow(workspace, FakeDecoder())
+    window.show()
+    workspace.add(found(study(instance("1.1"))))
+    wait_until(lambda: window.canvas.frame is not None and not window.busy)
+    activate(window, wait_until)
+    try:
+        marks, menu, listed = workspace.annotations, window.actions_.mark_menu, window.findings_list
+        canvas = window.canvas
+        assert canvas.frame is not None
+        line = drawing.draw(drawing.RULER, canvas.frame, [(20, 40), (60, 40)])
+        marks.put(line, "Measure length")
+        marks.select(line.id)
+        wait_until(lambda: listed.chosen_ids() == [line.id])
+
+        menu.group.trigger()
+        dialog = window.findChild(QInputDialog)
+        assert dialog is not None
+        activate(dialog, wait_until)
+        field = dialog.findChild(QLineEdit)
+        assert field is not None
+        QTest.keyClicks(field, "Follow-up")
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
+        assert marks.all()[0].folder == "Follow-up"
+        wait_until(lambda: "Follow-up" in headings(window))
+        menu.ungroup.trigger()
+        assert marks.all()[0].folder == ""
+        window.actions_.undo.trigger()
+        assert marks.all()[0].folder == "Follow-up"
+
+        menu.colors.aboutToShow.emit()
+        menu.colors.actions()[2].trigger()
+        assert marks.all()[0].tint.startswith("#")
+        window.actions_.undo.trigger()
+        assert marks.all()[0].tint == ""
+
+        activate(window, wait_until)
+        canvas.setFocus()
+        QTest.keyClick(canvas, Qt.Key.Key_D, CTRL)
+        assert len(marks) == 2
+        assert marks.all()[1].folder == "Follow-up"
+        assert marks.selected == marks.all()[1].finding.id
+        window.actions_.undo.trigger()
+        assert [one.finding.id for one in marks.all()] == [line.id]
     finally:
         window.quit()
