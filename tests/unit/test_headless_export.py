@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -193,3 +194,21 @@ def test_findings_on_other_pixels_are_listed_and_left_out(
     assert main([*command, "--out", str(tmp_path / "none")]) == 1
     assert "other pixels" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_a_full_disk_names_the_file_that_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.views.pictures import picture_files
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(picture_files, "save_picture", full)
+    image = source_files(tmp_path, "CT", 4)[0]
+    out = tmp_path / "out.png"
+    assert main(["export", "--image", str(image), "--as", "png", "--out", str(out)]) == 1
+    told = capsys.readouterr().err
+    assert f"{out}: it cannot be written" in told
+    assert ".sightline-" not in told
+    assert not [one for one in tmp_path.iterdir() if one.suffix != ".dcm" and one.is_file()]
