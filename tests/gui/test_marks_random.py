@@ -512,6 +512,9 @@ class Marks(Viewports):
         self.counts["marks over a reopening"] += len(self.expected)
         self.asleep |= self.expected
         self.expected, self.done, self.undone = {}, [], []
+        # No tool runs on what was closed in the session before.
+        instance_of = window.workspace.instance_of
+        self.asked = [one for one in self.asked if instance_of(one.ref.sop_instance_uid)]
         window.marks = MarkKeeping(window.workspace, MarkStore(self.store), window.notices, window)
         self.all_is_back()
 
