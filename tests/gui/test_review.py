@@ -195,6 +195,26 @@ def test_lines_and_names_on_the_image_say_the_state(room: Room):
     assert seen() == (solid, 1.8, "Nodule · edited")
 
 
+def test_keys_accept_and_reject_all_that_a_call_found(room: Room):
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    room.click(20.5, 25)
+    room.key(Qt.Key.Key_R, both)
+    assert room.states() == [State.REJECTED, State.REJECTED]
+    room.window.workspace.commands.undo()
+    assert room.states() == [State.PROPOSED, State.PROPOSED]
+    room.key(Qt.Key.Key_A, both)
+    assert room.states() == [State.ACCEPTED, State.ACCEPTED]
+
+
+def test_a_key_hides_and_shows_the_chosen_mark(room: Room):
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    room.click(20.5, 25)
+    room.key(Qt.Key.Key_H, both)
+    assert [one.label for one in room.layer.findings] == ["Heart"]
+    room.window.workspace.commands.undo()
+    assert sorted(one.label for one in room.layer.findings) == ["Heart", "Nodule"]
+
+
 def test_a_call_is_accepted_at_once_from_the_menu_and_from_the_heading(room: Room):
     room.annotations.decide([room.mask.id], State.REJECTED)
     room.click(20.5, 25)

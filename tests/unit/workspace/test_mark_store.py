@@ -107,6 +107,14 @@ def test_the_database_is_the_user_s_alone(tmp_path: Path):
     assert {file.stat().st_mode & 0o077 for file in tmp_path.iterdir()} == {0}
 
 
+def test_what_is_written_is_on_the_disk_before_the_call_returns(tmp_path: Path):
+    """SQLite's documentation: with WAL, only synchronous=FULL (2) outlives a loss of power."""
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [mark(1)]}, ())
+    assert store._read("PRAGMA synchronous") == [(2,)]
+    assert store._read("PRAGMA journal_mode") == [("wal",)]
+
+
 def test_what_is_removed_is_gone_and_a_changed_one_is_there_once(tmp_path: Path):
     store = MarkStore(tmp_path / "marks.sqlite")
     store.save({"1": [mark(1), mark(2), mark(3, image="1.3")]}, ())
