@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 from dataclasses import replace
 from typing import Any
@@ -85,7 +86,34 @@ def part_of(patch: Patch, whole: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return whole[top:bottom, left:right]
 
 
-@pytest.mark.parametrize("zoom", [1.0, 7.0])
+@pytest.mark.parametrize("at", [(700, 600), (700.4, 600.7)])
+@pytest.mark.parametrize("turns", [0, 1, 2])
+@pytest.mark.parametrize("invert", [False, True])
+def test_one_to_one_each_pixel_of_the_screen_is_what_render_gives(
+    scene: Scene, at: tuple[float, float], turns: int, invert: bool
+):
+    show(scene)
+    scene.canvas.set_zoom(1.0, QPointF(*at))
+    scene.canvas.rotate(turns)
+    if invert:
+        scene.canvas.toggle_invert()
+    window = Window(1700, 300)
+    scene.canvas.set_window(window)
+    rested(scene)
+    shot, expected = seen(scene), rendered(scene, window, invert=invert)
+    for row in range(2, 398, 13):
+        for column in range(2, 498, 7):
+            place = scene.canvas.to_image(QPointF(column + 0.5, row + 0.5))
+            x, y = place.x(), place.y()
+            near = {
+                int(expected[b, a])
+                for a in {math.floor(x + 0.49), math.ceil(x - 0.49)}
+                for b in {math.floor(y + 0.49), math.ceil(y - 0.49)}
+            }
+            assert int(shot[row, column]) in near
+
+
+@pytest.mark.parametrize("zoom", [7.0])
 @pytest.mark.parametrize("invert", [False, True])
 def test_at_full_size_the_pixels_in_view_are_what_render_gives(
     scene: Scene, zoom: float, invert: bool

@@ -101,8 +101,8 @@ class View:
     Attributes:
         level: The `Patch.level` to draw.
         area: The part, in image pixels.
-        place: Where it lies on the screen; None where `ScreenPatch` would bring nothing: pixels are
-            shown one to one or sharp, or not along the screen's axes.
+        place: Where it lies on the screen; None where there can be no `ScreenPatch`: pixels are
+            shown sharp, or not along the screen's axes.
     """
 
     level: int

@@ -40,7 +40,7 @@ DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 Area = tuple[float, float, float, float]
 
 _ONE_TO_ONE = 1e-6
-"""By how much a zoom may differ from one at which Qt copies pixels, which is quickest."""
+"""By how much a zoom may differ from one at which a pixel is one of the screen's."""
 
 _MARGIN = 2
 """Number of level pixels drawn beyond the view's edges, because smooth drawing blends them in."""
@@ -207,7 +207,7 @@ class ImageView(pg.GraphicsView):
         return View(level, area, self._screen_place(transform, level))
 
     def _screen_place(self, transform: QTransform, level: int) -> ScreenPlace | None:
-        """Return where the image lies on the screen, if it is stretched along the screen's axes."""
+        """Return where the image lies on the screen, if it is drawn smooth along its axes."""
         density = round(self.devicePixelRatioF())
         if density != self.devicePixelRatioF() or self._density not in (None, density):
             return None
@@ -215,8 +215,7 @@ class ImageView(pg.GraphicsView):
         steps = (transform.m12(), transform.m21()) if turned else (transform.m11(), transform.m22())
         off = (transform.m11(), transform.m22()) if turned else (transform.m12(), transform.m21())
         zooms = [abs(step) * density for step in steps]
-        stretched = any(abs(zoom * 2**level - 1) > _ONE_TO_ONE for zoom in zooms)
-        if not all(zooms) or any(map(abs, off)) or not stretched:
+        if not all(zooms) or any(map(abs, off)):
             return None
         if not self.layer.is_smooth(min(zooms)):
             return None
@@ -231,10 +230,14 @@ class ImageView(pg.GraphicsView):
             return None
         inverse, _ = transform.inverted()
         first = inverse.map(QPointF(left + 0.5, top + 0.5) / density)
-        grid = ScreenGrid(
-            *(first.x(), first.y(), 1 / (steps[0] * density), 1 / (steps[1] * density)),
-            *(right - left, bottom - top, turned),
-        )
+        x, y = first.x(), first.y()
+        dx, dy = (1 / (step * density) for step in steps)
+        size = 2**level
+        if all(abs(zoom * size - 1) <= _ONE_TO_ONE for zoom in zooms):
+            # Nothing is interpolated: each pixel of the level is one of the screen.
+            x, y = (round((one + 0.5) / size - 0.5) * size + (size - 1) / 2 for one in (x, y))
+            dx, dy = (math.copysign(size, one) for one in (dx, dy))
+        grid = ScreenGrid(x, y, dx, dy, right - left, bottom - top, turned)
         numbers = (
             *(transform.m11(), transform.m12(), transform.m21(), transform.m22()),
             *(transform.dx(), transform.dy()),
