@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.views.application import create_application
 from tests.gui.canvas_scene import Scene
-from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall
+from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall, slowness
 from tests.gui.viewer_support import WaitUntil
 
 SHOWN_STALLS = 10
@@ -155,7 +155,7 @@ def _measured(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     beat.stop()
     declared = request.node.get_closest_marker("stall_limit")
-    complaint = beat.complaint(declared.args[0] if declared is not None else None)
+    complaint = beat.complaint(declared.args[0] * slowness() if declared is not None else None)
     # Set where other programs run beside the tests, whose stalls then say nothing.
     assert not complaint or "SIGHTLINE_UNTIMED" in os.environ, complaint
 
