@@ -84,7 +84,18 @@ class Heatmap:
     values: NDArray[np.float32]
 
 
-Geometry = Point | Polyline | Segments | Polygon | Box | Ellipse | Mask | Heatmap
+@dataclass(frozen=True, slots=True, eq=False)
+class Instances:
+    """Objects of one kind, such as all nuclei of an image: an array that numbers them.
+
+    `labels` is a uint16 or uint32 array [rows, columns] with exactly the image's size: 0 is
+    background, and each object's pixels hold its number, from 1. No two objects overlap.
+    """
+
+    labels: NDArray[np.uint16] | NDArray[np.uint32]
+
+
+Geometry = Point | Polyline | Segments | Polygon | Box | Ellipse | Mask | Heatmap | Instances
 
 
 class State(StrEnum):

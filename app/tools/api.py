@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
@@ -28,6 +28,40 @@ Progress = Callable[[float, str], None]
 
 PathUse = Literal["read", "write", "text"]
 """How the file that an argument names is used; see `ToolSpec.paths`."""
+
+
+class Resource(StrEnum):
+    """A kind of thing that is open or was made, by which an argument says what it takes.
+
+    IMAGE is one frame, named as in `Images.resolve`; IMAGES a list of such names; GROUP the name of
+    a group of images ("control"); MASK an image file whose values number objects from 1 (0 is
+    background); TABLE a CSV file; VOLUME, CHANNEL and REGION are parts of an image (see `Images`).
+    """
+
+    IMAGE = "image"
+    IMAGES = "images"
+    GROUP = "group"
+    VOLUME = "volume"
+    CHANNEL = "channel"
+    REGION = "region"
+    RECORD = "record"
+    TABLE = "table"
+    MASK = "mask"
+    TEXT = "text"
+
+
+RESOURCE_KEY = "x-resource"
+"""Key in an argument's JSON schema that holds its `Resource`."""
+
+
+def takes(resource: Resource, description: str = "", **more: Any) -> Any:
+    """Return the pydantic field of an argument that takes a resource.
+
+    Use it in the type: `image_path: Annotated[str, takes(Resource.IMAGE, "The image.")]`. `more`
+    are further arguments of `pydantic.Field`.
+    """
+    extra: dict[str, Any] = {RESOURCE_KEY: resource.value}
+    return Field(description=description or None, json_schema_extra=extra, **more)
 
 
 class ToolRetry(SightlineError):
@@ -161,12 +195,15 @@ class Artifact:
     """A file that a call made under its output folder.
 
     Attributes:
-        role: "image" (a converted or overlay PNG, shown as the call's thumbnail in the chat) or
-            "show" (image_visualizer: the program opens the file in a pane of the canvas).
+        role: "image" (a converted or overlay PNG, shown as the call's thumbnail in the chat),
+            "show" (image_visualizer: the program opens the file in a pane of the canvas), "mask" (a
+            TIFF whose values number the objects of `source`), "table" (CSV; see
+            `app.tools.tables`), "plot" (JSON; see `app.tools.plots`) or "file" (any other).
         title: Text above the pane of a "show" artifact.
         description: Text below the pane of a "show" artifact.
         source: The image from which the file was made, with the same rows and columns, or None.
-        options: Display options of a "show" artifact: figsize, cmap.
+        options: Display options of a "show" artifact: figsize, cmap; what `app.tools.tables` keeps
+            of a table.
     """
 
     path: Path
