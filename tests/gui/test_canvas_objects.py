@@ -106,6 +106,7 @@ def test_a_picture_with_findings_has_the_outlines(scene: Scene):
     scene.show()
     nuclei(scene)
     frame = scene.canvas.frame
+    assert frame is not None
     marks = Marks(scene.workspace.annotations.all())
     plain = render_annotated(frame, instance())
     drawn = render_annotated(frame, instance(), marks=marks)

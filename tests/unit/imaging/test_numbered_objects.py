@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -12,7 +14,8 @@ from app.imaging.pixels.numbered_objects import measured_objects
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
 def test_objects_are_measured_as_scipy_does(dtype: type) -> None:
     random = np.random.default_rng(3)
-    parts, count = ndimage.label(random.random((90, 130)) > 0.45)
+    made: Any = ndimage.label(random.random((90, 130)) > 0.45)
+    parts, count = made
     labels = (parts * 3).astype(dtype)  # numbers with gaps
     if dtype is np.uint32:
         labels[labels == 3] = 2**32 - 1
