@@ -3,9 +3,9 @@
 Every series of a file (an OME image, a slide, its label) is an instance, and its planes are the
 frames: channels vary fastest, then depth, then time (`Instance.axes`). A note on each frame names
 its channel, depth and time. Red, green and blue of one plane are shown as colour; separate
-channels, e.g. of a fluorescence microscope, are frames of their own. Of a pyramid, the largest level that can be opened
-safely is shown. A plain TIFF states the resolution of paper, so only OME, ImageJ and slide scanners
-give a spacing.
+channels, e.g. of a fluorescence microscope, are frames of their own. Of a pyramid, the largest
+level that can be opened safely is shown. A plain TIFF states the resolution of paper, so only OME,
+ImageJ and slide scanners give a spacing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 import math
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +33,8 @@ from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
 from app.imaging.files.sources import FileStatus, OneEntryCache
 from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
 from app.imaging.formats.tiff_metadata import Metadata, check_ome, series_metadata
-from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
+from app.imaging.formats.tiff_pixels import Pixels, frame_pixels, plane_axes, region_pixels
+from app.imaging.pixels.regions import Box, PixelRegion, clipped, cropped
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -85,13 +86,50 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     """
     digest = file_digest((path, sources.status(path)))
     with _parsed_file(path) as parsed:
-        series = len(parsed.tif.series)
-        if not 0 <= part < series:
-            raise guards.problem(path, f"it contains {series} images, not {part + 1}")
-        stack = parsed.stack(path, part)
-        if not 0 <= index < stack.frames:
-            raise guards.problem(path, f"it contains {stack.frames} frames, not {index + 1}")
+        stack = _stack_of(path, parsed, part, index)
         pixels = frame_pixels(path, stack.series, *stack.place(index))
+    return _frame(stack, digest, part, index, pixels)
+
+
+def read_region(path: Path, part: int, index: int, level: int | None, box: Box) -> PixelRegion:
+    """Return a part of plane `index` at a level of the pyramid; see `pixels.regions.PixelRegion`.
+
+    Raises:
+        FileProblem: The plane or level does not exist, or cannot be decoded.
+    """
+    digest = file_digest((path, sources.status(path)))
+    with _parsed_file(path) as parsed:
+        stack = _stack_of(path, parsed, part, index)
+        levels: list[Any] = list(parsed.tif.series[part].levels)
+        number = levels.index(stack.series) if level is None else level
+        sizes = tuple((_plane_size(one)[1], _plane_size(one)[0]) for one in levels)
+        if stack.meta.turn != 1:  # no slide: a photograph that was held another way
+            frame = _frame(
+                stack, digest, part, index, frame_pixels(path, stack.series, *stack.place(index))
+            )
+            sizes = ((frame.columns, frame.rows),)
+            box = clipped(path, box, 0 if level is None else level, sizes)
+            return PixelRegion(cropped(frame, box), box[0], box[1], 0, sizes)
+        box = clipped(path, box, number, sizes)
+        pixels = region_pixels(path, levels[number], *stack.place(index), box)
+    frame = _frame(stack, digest, part, index, pixels)
+    columns, rows = sizes[number]
+    spacing = _scale_spacing(frame.spacing, stack.rows / rows, stack.columns / columns)
+    return PixelRegion(replace(frame, spacing=spacing), box[0], box[1], number, sizes)
+
+
+def _stack_of(path: Path, parsed: _ParsedFile, part: int, index: int) -> _PlaneStack:
+    """Return the planes of a series; raise FileProblem if there is no plane `index`."""
+    series = len(parsed.tif.series)
+    if not 0 <= part < series:
+        raise guards.problem(path, f"it contains {series} images, not {part + 1}")
+    stack = parsed.stack(path, part)
+    if not 0 <= index < stack.frames:
+        raise guards.problem(path, f"it contains {stack.frames} frames, not {index + 1}")
+    return stack
+
+
+def _frame(stack: _PlaneStack, digest: str, part: int, index: int, pixels: Pixels) -> Frame:
     turn = stack.meta.turn
     stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)

@@ -225,7 +225,7 @@ def _with_micromanager(tif: tifffile.TiffFile, found: Metadata) -> Metadata:
     channels = found.channels
     if isinstance(names, list) and 1 < len(names) == count <= MAX_CHANNELS:
         known = channels if len(channels) == count else (Channel(),) * count
-        given = colors if isinstance(colors, list) and len(colors) == count else [None] * count
+        given: list[Any] = list(colors) if isinstance(colors, list) else []
         channels = _chosen_colors(
             [
                 replace(
@@ -233,7 +233,7 @@ def _with_micromanager(tif: tifffile.TiffFile, found: Metadata) -> Metadata:
                     name=one.name or str(name)[:MAX_NAME],
                     color=one.color or (_rgb(int(color)) if isinstance(color, int) else None),
                 )
-                for one, name, color in zip(known, names, given, strict=True)
+                for one, name, color in zip(known, names, [*given, *[None] * count], strict=False)
             ]
         )
     step, interval = _number(summary.get("z-step_um")), _number(summary.get("Interval_ms"))
