@@ -208,7 +208,7 @@ def test_a_region_of_one_channel_and_of_a_turned_picture(stack: RunImages, decod
     region = stack.region("image-1", 3, 4, 10, 5)
     np.testing.assert_array_equal(region.frame.stored, STACK[1, 1, 2][4:9, 3:13])
     turned = tmp_path / "b.tif"
-    tifffile.imwrite(turned, STACK[0, 0, 0], extratags=[(274, "H", 1, 6)])
+    tifffile.imwrite(turned, STACK[0, 0, 0], extratags=[(274, "H", 1, 6, True)])
     images = run_images(decoder, tmp_path / "out", turned)
     part = images.region("image-1", 2, 3, 7, 9)
     np.testing.assert_array_equal(part.frame.stored, np.rot90(STACK[0, 0, 0], -1)[3:12, 2:9])
