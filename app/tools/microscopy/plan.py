@@ -63,7 +63,13 @@ _SURELY_MICROGRAPH = Accepts(kinds=("tiff",), modalities=("SM", "GM"))
 
 _KINDS = (
     QuestionKind("things", _WORDS["THINGS"]),
-    QuestionKind(COMPARISON, _WORDS["TREATMENT"], beats=(COUNTING, MORPHOLOGY), tools=_CHAIN),
+    QuestionKind(
+        COMPARISON,
+        _WORDS["TREATMENT"],
+        beats=(COUNTING, MORPHOLOGY),
+        tools=_CHAIN,
+        unless=_WORDS["NO_TREATMENT"],
+    ),
     QuestionKind(
         COMPARISON_OF,
         _WORDS["DIFFERENCE"],
