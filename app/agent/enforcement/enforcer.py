@@ -28,7 +28,12 @@ from app.agent.enforcement.rulings import (
     new_id,
 )
 from app.agent.events import Override
-from app.agent.image_reference import image_argument, image_reference, unsuitable_image
+from app.agent.image_reference import (
+    image_argument,
+    image_reference,
+    takes_list,
+    unsuitable_image,
+)
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
@@ -37,12 +42,6 @@ from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
 _log = logging.getLogger(__name__)
-
-
-def _many(field: Mapping[str, Any]) -> bool:
-    """Return whether an argument takes a list, or a list or null."""
-    kinds = {item.get("type") for item in (field, *field.get("anyOf", ()))} - {None, "null"}
-    return kinds == {"array"}
 
 
 _QUOTED = 1500  # characters of another tool's text in a question
@@ -214,10 +213,10 @@ class Enforcer:
         chosen = current if current in images or not images else min(images)
         shown = image_reference(self._record.note(chosen) or {})
         if name and shown and arguments.get(name) in (None, "", []):
-            arguments[name] = [shown] if _many(properties[name]) else shown
+            arguments[name] = [shown] if takes_list(properties[name]) else shown
         for name, values in self._plans.rule(spec.name).usual:
             if name in properties and values and arguments.get(name) is None:
-                arguments[name] = list(values) if _many(properties[name]) else values[0]
+                arguments[name] = list(values) if takes_list(properties[name]) else values[0]
         try:
             spec.Input.model_validate(arguments)
         except ValidationError as error:
@@ -250,7 +249,7 @@ class Enforcer:
             value = output_of(last, key) if last else None
             if value is None:
                 continue
-            if _many(properties[item.argument]) and not isinstance(value, list):
+            if takes_list(properties[item.argument]) and not isinstance(value, list):
                 value = [value]
             arguments[item.argument] = value
             fed.append(item.argument)
@@ -421,7 +420,7 @@ class Enforcer:
         tool = self._tools.get(call.name)
         schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
         name = image_argument(schema) if schema else ""
-        given = call.arguments.get(name) if "image" in name else None
+        given = call.arguments.get(name)
         named = isinstance(given, str) and bool(given.strip())
         return named and not self._record.images_of(given)
 
