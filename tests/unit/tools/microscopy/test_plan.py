@@ -179,6 +179,7 @@ def test_the_caption_is_not_forced_on_a_model_that_answers(tmp_path: Path):
         [scripted(cells.CROPPER, image_path="image-1")],
         says("done"),
         says("done"),
+        says("done"),
     )
     assert played.ran == list(DEEP[:-1])
 
