@@ -248,6 +248,8 @@ class ImageSnapshot:
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
+        group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
+        replicate: The independent sample within the group ("2"), "" if unknown.
     """
 
     ref: ImageRef
@@ -259,6 +261,8 @@ class ImageSnapshot:
     derived: bool = False
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
+    group: str = ""
+    replicate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +313,10 @@ class Images(Protocol):
         """Return the ids or paths by which `resolve` finds the images, the current image first."""
         ...
 
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the ids of the open images of each group, by the group's name; {} for none."""
+        ...
+
 
 class ModelHost(Protocol):
     """Runs functions in the model process, a separate process that does the heavy work (torch)."""
@@ -356,6 +364,53 @@ class Confirm(Protocol):
         ...
 
 
+class InnerCalls(Protocol):
+    """Runs other tools within a tool's call, on one image each; see `general.for_each_image`.
+
+    Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
+    or compute may be run.
+    """
+
+    def check(self, tool: str) -> ToolSpec:
+        """Return the description of a tool that may be run.
+
+        Raises:
+            ToolRetry: There is no such tool, or it may not be run within another tool's call.
+        """
+        ...
+
+    def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
+        """Return the arguments of a call on the image named `image`.
+
+        Those that earlier results on this image give (its mask) are added.
+
+        Raises:
+            ToolFailed: A rule or the policy does not let the tool run on this image.
+            ToolRetry: The arguments are wrong.
+        """
+        ...
+
+    def run(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Run a tool with arguments that `bind` returned; for errors see `Tool.run`."""
+        ...
+
+
+class NoInnerCalls:
+    """No tool can be run within a call; implements `InnerCalls`."""
+
+    def check(self, tool: str) -> ToolSpec:
+        """Refuse every tool."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+    def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
+        """Refuse every call."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+    def run(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Refuse every call."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+
 def _no_user(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
     del title, detail, image
     return False
@@ -373,6 +428,7 @@ class ToolContext:
         cancel: Token that the tool checks between steps.
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
+        calls: Runs other tools.
     """
 
     run_id: str
@@ -385,6 +441,7 @@ class ToolContext:
     cancel: CancelToken
     progress: Progress
     confirm: Confirm = _no_user
+    calls: InnerCalls = field(default_factory=NoInnerCalls)
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -35,7 +35,7 @@ from app.imaging.types import (
     Spacing,
     Window,
 )
-from app.tools import picture_sources
+from app.tools import groups, picture_sources
 from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
 
 _MOST_DECIDED = 60  # findings that a language model is told of
@@ -71,6 +71,11 @@ class OpenImage:
 
 def _place(place: tuple[int, int]) -> dict[str, int]:
     return {"image_number": place[0], "images_in_series": place[1]} if place[1] > 1 else {}
+
+
+def _grouped(member: groups.Membership) -> dict[str, str]:
+    known = {"group": member.group, "replicate": member.replicate}
+    return {key: value for key, value in known.items() if value}
 
 
 def rejected_calls(images: Iterable[OpenImage], runs: Container[str]) -> tuple[str, ...]:
@@ -179,7 +184,30 @@ class RunImages:
         self._out_real = self._out.resolve()
         self._derived: dict[Path, tuple[ImageSnapshot | None, RegistrationTarget | None]] = {}
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
+        self._grouping: groups.Grouping | None = None
         self._lock = threading.Lock()
+
+    @property
+    def grouping(self) -> groups.Grouping:
+        """The groups of the open pictures; DICOM files have none, their names may be patients'."""
+        if self._grouping is None:
+            pictures = (i.instance for i in self._opened if i.instance.kind == "picture")
+            self._grouping = groups.grouping(lexical(instance.path) for instance in pictures)
+        return self._grouping
+
+    def _member(self, instance: Instance) -> groups.Membership:
+        if instance.kind != "picture":
+            return groups.NONE
+        return self.grouping.members.get(lexical(instance.path), groups.NONE)
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the open images of each group; see `app.tools.api.Images`."""
+        found: dict[str, list[str]] = {}
+        for image in self._opened:
+            name = self._member(image.instance).group
+            if name:
+                found.setdefault(name, []).append(image.id)
+        return {name: tuple(ids) for name, ids in found.items()}
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
         """Return the image that an id ("image-1") or a path names; see `app.tools.api.Images`."""
@@ -295,6 +323,7 @@ class RunImages:
                 # Some write a name into it.
                 **({} if remote else {"body_part": image.instance.get("BodyPartExamined")}),
                 **_place(image.place),
+                **_grouped(self._member(image.instance)),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),
                 **_decisions(image.findings),
@@ -373,8 +402,21 @@ class RunImages:
         self._note_used(image, frame)
         window = None if frame.is_color else image.window or windows.default_window(frame)
         drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
-        natural = _snapshot(image.instance, frame, window)
+        natural = self._snapshot(image.instance, frame, window)
         return replace(natural, inverted=image.invert, drawn=drawn)
+
+    def _snapshot(self, instance: Instance, frame: Frame, window: Window | None) -> ImageSnapshot:
+        member = self._member(instance)
+        return ImageSnapshot(
+            ref=frame.ref,
+            path=instance.path,
+            instance=instance,
+            frame=frame,
+            display=pipeline.render(frame, window),
+            window=window,
+            group=member.group,
+            replicate=member.replicate,
+        )
 
     def _note_used(self, image: OpenImage, frame: Frame) -> None:
         instance, ref = image.instance, frame.ref
@@ -433,7 +475,7 @@ class RunImages:
             if same and 0 <= wanted.frame < image.instance.frames:
                 frame = self._decode(image.instance, wanted.frame)
                 if frame.ref == wanted:
-                    return _snapshot(image.instance, frame, window)
+                    return self._snapshot(image.instance, frame, window)
         raise ToolRetry(
             "the image that this picture was made from is not open any more",
             remedy=f"Open it again. {self._offer()}",
@@ -444,17 +486,6 @@ class RunImages:
 
     def _decode(self, instance: Instance, index: int) -> Frame:
         return self._source.frame(instance, index).result(_DECODE_TIMEOUT_S)
-
-
-def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageSnapshot:
-    return ImageSnapshot(
-        ref=frame.ref,
-        path=instance.path,
-        instance=instance,
-        frame=frame,
-        display=pipeline.render(frame, window),
-        window=window,
-    )
 
 
 def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapshot:

@@ -51,6 +51,7 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
+from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import Tool
@@ -345,7 +346,8 @@ class _Run:
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
         self.calls.tools = OfferedTools(ready, self.own)
-        schemas = self.calls.tools.schemas()
+        several = len(self.request.image_notes) > 1
+        schemas = [s for s in self.calls.tools.schemas() if several or s.name != REPEATED]
         schemas = schemas if info.rules else may_need(intent, schemas)
         self.director.offered = frozenset(item.name for item in schemas)
         system, related = agent.system, related_tools(intent)

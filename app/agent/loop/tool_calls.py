@@ -27,6 +27,7 @@ from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import finding_json, plain
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
+from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
 from app.agent.loop.tool_execution import (
     Outcome,
@@ -35,6 +36,7 @@ from app.agent.loop.tool_execution import (
     half_done,
     log_unexpected,
     not_run,
+    own_limit_s,
     parse_arguments,
     run_tool,
 )
@@ -42,10 +44,11 @@ from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
+from app.agent.policy.judgements import Judgement
 from app.agent.request import RunRequest
 from app.errors import Cancelled
 from app.imaging.types import ImageRef
-from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
+from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult, ToolSpec
 
 
 @dataclass(slots=True)
@@ -316,10 +319,15 @@ class ToolCalls:
         waited = WaitClock()
         self.begun.add(call.id)
         try:
-            timeout_s = tool.spec.timeout_s * patience
             confirm = self.confirmations.of(call.id, tool.spec.name, token, waited)
             context = self._context(call, gate, token, confirm)
-            return await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            own_s = own_limit_s(tool, args, context)
+            if own_s is None:
+                timeout_s = tool.spec.timeout_s * patience
+                return await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            # It was asked to work on many images: its own limit counts, not that of the run.
+            with self.clock.paused():
+                return await run_tool(tool, args, context, own_s, self._keep, waited)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -444,4 +452,8 @@ class ToolCalls:
             cancel=cancel,
             progress=gate,
             confirm=confirm,
+            calls=InnerCallRunner(self.tools, self._judge_inner, self.director.bind),
         )
+
+    def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:
+        return self.approvals.judge(spec, args, self.request.thread.thread_id, self._scope())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.paths import shipped_table
+from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
 from app.tools.pack_plan import (
     Accepts,
     Feed,
@@ -154,6 +155,7 @@ def _compact(value: Any) -> str:
 
 
 WORDINGS = (
+    FOR_EACH_WORDING,
     *(
         ResultWording("dicom_processor", "File", _file, kind, "what the file says", _facts)
         for kind in ("metadata", "metadata_alone")
