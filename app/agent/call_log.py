@@ -23,7 +23,7 @@ _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked a
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A finished call with its result; one of `for_each_image` stands as one of the inner tool.
+    """A finished call with its result; one that repeats a tool stands as one of the inner tool.
 
     Attributes:
         images: The images, open now or earlier, that the result is based on, by the reference that

@@ -1,4 +1,4 @@
-"""Calls of `for_each_image`: which tool they run on which images, and what each image gave.
+"""Calls of the tool that repeats another: what they run on which images, and what each gave.
 
 Planning and enforcement see such a call as one of the inner tool, on all of its images.
 """
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from app.agent.image_reference import image_reference
 from app.agent.messages import Message, ToolCall
-from app.tools.general.for_each_image import NAME
+from app.tools.api import REPEATING_TOOL as NAME
 
 __all__ = [
     "NAME",
@@ -49,7 +49,7 @@ def inner_call(call: ToolCall, notes: Sequence[Mapping[str, Any]] = ()) -> ToolC
 
 
 def as_repeated(call: ToolCall, like: ToolCall, drop: Collection[str]) -> ToolCall:
-    """Return a call of one tool as one of `for_each_image`, on the images of the call `like`.
+    """Return a call of one tool as one of the repeating tool, on the images of the call `like`.
 
     Its arguments in `drop` are those that each image has of its own.
     """
@@ -60,7 +60,7 @@ def as_repeated(call: ToolCall, like: ToolCall, drop: Collection[str]) -> ToolCa
 
 
 def inner_message(message: Message) -> Message:
-    """Return a result of `for_each_image` as one of the inner tool, with totals as its figures."""
+    """Return a result of the repeating tool as one of the inner tool, with totals as figures."""
     tool = message.output.get("tool")
     if message.tool != NAME or not isinstance(tool, str):
         return message
@@ -79,7 +79,7 @@ def results_of(message: Message) -> list[dict[str, Any]]:
 
 
 def output_on(message: Message, image: str) -> dict[str, Any]:
-    """Return the output of a result of `for_each_image` for one image; {} if there is none."""
+    """Return the output of a result of the repeating tool for one image; {} if there is none."""
     row = next((row for row in results_of(message) if row["image"] == image), {})
     output = row.get("output")
     return cast("dict[str, Any]", output) if isinstance(output, dict) else {}

@@ -7,7 +7,7 @@ thread. Heavy work (torch) must be sent to the model process by `ToolContext.hos
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -62,6 +62,10 @@ def takes(resource: Resource, description: str = "", **more: Any) -> Any:
     """
     extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
+
+
+REPEATING_TOOL = "for_each_image"
+"""The tool that runs another on many images; its result's output has `tool` and `results`."""
 
 
 class ToolRetry(SightlineError):
@@ -364,8 +368,119 @@ class Confirm(Protocol):
         ...
 
 
+class Store(Protocol):
+    """A small key-value store that is kept for the conversation."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a copy of the JSON value under `key`, or `default`."""
+        ...
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep a JSON value under `key`; None removes it.
+
+        Raises:
+            ToolFailed: It is no JSON value, or all values together exceed 1 MiB.
+            FileProblem: It cannot be written.
+        """
+        ...
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys."""
+        ...
+
+
+class _MemoryStore:
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._values.get(key, default)
+
+    def put(self, key: str, value: Any) -> None:
+        self._values[key] = value
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._values)
+
+
+@dataclass(frozen=True, slots=True)
+class PastResult:
+    """A successful result of the conversation.
+
+    Attributes:
+        tool: The tool; of a call of `for_each_image` the tool that it ran.
+        arguments: The call's arguments as they were given.
+    """
+
+    call_id: str
+    tool: str
+    arguments: JsonDict
+    output: JsonDict
+    metadata: JsonDict
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class Results(Protocol):
+    """The results of the conversation so far, without those that the user has rejected."""
+
+    def all(self) -> tuple[PastResult, ...]:
+        """Return the results, the oldest first."""
+        ...
+
+    def by_id(self, call_id: str) -> PastResult | None:
+        """Return the result of a call, or None."""
+        ...
+
+    def latest(self, tool: str) -> PastResult | None:
+        """Return the latest result of a tool, or None."""
+        ...
+
+
+class _NoResults:
+    def all(self) -> tuple[PastResult, ...]:
+        return ()
+
+    def by_id(self, call_id: str) -> PastResult | None:
+        del call_id
+
+    def latest(self, tool: str) -> PastResult | None:
+        del tool
+
+
+class ToolModel(Protocol):
+    """The language model of the run, for a tool that needs one."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for the result's metadata."""
+        ...
+
+    @property
+    def sees(self) -> bool:
+        """Whether it accepts pictures."""
+        ...
+
+    def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
+        """Return the model's answer to a prompt; blocks.
+
+        What leaves this machine is asked for, cleaned of identifiers and recorded as for the
+        question itself; tokens count against the run's limits.
+
+        Args:
+            prompt: The question, with all that the model needs to know.
+            system: Instructions.
+            images: Names of open images, at most four, whose pictures are shown to the model.
+
+        Raises:
+            ToolFailed: A limit is reached, or the model accepts no pictures or may not get these.
+            SightlineError: The model failed, or the user does not allow anything to be sent.
+            Cancelled: The call was cancelled.
+        """
+        ...
+
+
 class InnerCalls(Protocol):
-    """Runs other tools within a tool's call, on one image each; see `general.for_each_image`.
+    """Runs other tools within a tool's call, on one image each.
 
     Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
     or compute may be run.
@@ -429,6 +544,10 @@ class ToolContext:
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
         calls: Runs other tools.
+        conversation_id: The id of the conversation; "" outside one.
+        store: Keeps small JSON values for the conversation.
+        results: The earlier results of the conversation.
+        model: The language model that the user has chosen; None for the offline planner.
     """
 
     run_id: str
@@ -442,6 +561,10 @@ class ToolContext:
     progress: Progress
     confirm: Confirm = _no_user
     calls: InnerCalls = field(default_factory=NoInnerCalls)
+    conversation_id: str = ""
+    store: Store = field(default_factory=_MemoryStore)
+    results: Results = field(default_factory=_NoResults)
+    model: ToolModel | None = None
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -44,6 +44,7 @@ from app.agent.loop.offline_model import OfflineModel, RuleAnswers
 from app.agent.loop.retry import Retry
 from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
+from app.agent.loop.tool_model import ToolModelOf
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner
@@ -54,7 +55,7 @@ from app.agent.privacy.send_consent import SendConsent
 from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
-from app.tools.api import Tool
+from app.tools.api import CancelToken, Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
@@ -213,6 +214,12 @@ class _Run:
             set_plan=self._set_plan,
             consents=agent.consents,
         )
+        self.calls.model_for = self._model_for
+
+    def _model_for(self, token: CancelToken) -> ToolModelOf | None:
+        if self.answers.window.info.rules:
+            return None
+        return ToolModelOf(self.answers, self.asking, token, asyncio.get_running_loop())
 
     async def drive(self) -> None:
         """Run to the terminal event. Never raises an ordinary exception."""

@@ -13,6 +13,7 @@ from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.planning import near_names
 from app.agent.policy.judgements import Judgement, Rule
 from app.tools.api import (
+    REPEATING_TOOL,
     Approval,
     Tool,
     ToolContext,
@@ -21,7 +22,6 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.general.for_each_image import NAME
 
 Bind = Callable[[Tool, Mapping[str, Any], str], tuple[dict[str, Any], str]]
 """Returns a call's arguments for an image, and why it may not be made or ""."""
@@ -86,7 +86,7 @@ class InnerCallRunner:
             hint = f"Did you mean {' or '.join(near)}?" if near else ""
             raise ToolRetry(f"there is no tool {name[:80]!r}", remedy=hint)
         acts = found.spec.approval not in (Approval.READ, Approval.COMPUTE)
-        if acts or name == NAME:
+        if acts or name == REPEATING_TOOL:
             why = "it does more than read and compute" if acts else "it repeats others itself"
             raise ToolRetry(f"{name} is never run on many images at once: {why}")
         if not image_argument(ToolSchema(name, "", schema_of(found.spec.Input))):

@@ -29,6 +29,7 @@ from app.imaging.processes.records import pack, unpack
 from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import (
+    REPEATING_TOOL,
     Approval,
     Artifact,
     CancelToken,
@@ -49,7 +50,7 @@ from app.tools.tables import Value, table_of, write_table
 
 _log = logging.getLogger(__name__)
 
-NAME = "for_each_image"
+NAME = REPEATING_TOOL
 MOST_IMAGES = 2_000
 _FOLDER = "for_each_image"
 _TOLD_EACH = 12  # images that a text names one by one
@@ -82,7 +83,7 @@ class ForEachOutput(BaseModel):
     tool: str
     images: int
     failed: int
-    resumed: int = Field(description="Images whose result was there from an earlier call.")
+    reused: int = Field(description="Images whose result was there from an earlier call.")
     table_path: str = Field(description="CSV: a row per image.")
     objects_table_path: str | None = Field(
         description="CSV: the rows of all images' own tables, one below the other."
@@ -256,7 +257,7 @@ class _Batch:
             "tool": self._spec.name,
             "images": self._count,
             "failed": self._count - len(good),
-            "resumed": sum(row.kept for row in good),
+            "reused": sum(row.kept for row in good),
             "table_path": str(path),
             "objects_table_path": str(objects.path) if objects is not None else None,
             "totals": _totals(good),

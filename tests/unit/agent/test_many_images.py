@@ -162,7 +162,7 @@ def test_a_stopped_call_goes_on_where_it_stopped_and_ends_at_once(tmp_path: Path
             tmp_path, "?", pictures, model=model, tools=registry(again), thread=thread, run_id="r2"
         )
     assert len(again.calls) == 4
-    assert finished(second).output["resumed"] == 4
+    assert finished(second).output["reused"] == 4
     assert len(rows(second)) == 8
 
 
