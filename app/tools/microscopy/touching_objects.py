@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,5 +148,5 @@ def _touching(labels: Labels) -> dict[tuple[int, int], NDArray[np.intp]]:
     starts = np.concatenate([[0], np.flatnonzero(change) + 1, [len(rows)]])
     return {
         (int(rows[start, 0]), int(rows[start, 1])): rows[start:end, 2:]
-        for start, end in zip(starts[:-1], starts[1:], strict=True)
+        for start, end in pairwise(starts)
     }
