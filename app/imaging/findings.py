@@ -84,7 +84,18 @@ class Heatmap:
     values: NDArray[np.float32]
 
 
-Geometry = Point | Polyline | Segments | Polygon | Box | Ellipse | Mask | Heatmap
+@dataclass(frozen=True, slots=True, eq=False)
+class Instances:
+    """Objects of one kind, such as all nuclei of an image: an array that numbers them.
+
+    `labels` is a uint16 or uint32 array [rows, columns] with exactly the image's size: 0 is
+    background, and each object's pixels hold its number, from 1. No two objects overlap.
+    """
+
+    labels: NDArray[np.uint16] | NDArray[np.uint32]
+
+
+Geometry = Point | Polyline | Segments | Polygon | Box | Ellipse | Mask | Heatmap | Instances
 
 
 class State(StrEnum):
@@ -194,6 +205,15 @@ class Finding:
     def corrected(self) -> bool:
         """Whether a person has changed what a tool found."""
         return self.original is not None
+
+
+def array_size(geometry: Geometry) -> tuple[int, int] | None:
+    """Return the rows and columns of a mask or other array of pixels; None for other shapes."""
+    match geometry:
+        case Mask(array) | Heatmap(array) | Instances(array):
+            return array.shape[0], array.shape[1]
+        case _:
+            return None
 
 
 def new_id() -> str:

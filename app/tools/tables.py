@@ -1,0 +1,140 @@
+"""Tables that tools return: CSV files of the run, described so that rows can be linked to images.
+
+A row is about an object of an image (a nucleus), about an image, or about neither. A table is shown
+sorted and filtered, a row selects its object in the image, and other tools take the file again by
+an argument of `Resource.TABLE`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import FileProblem
+from app.settings import read_regular, write_atomic
+from app.tools.api import Artifact
+
+Value = str | int | float | bool | None
+"""A cell of a table; None where there is no value."""
+
+MAX_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in memory.
+
+    Attributes:
+        columns: The columns' names, each once.
+        rows: The rows, with a value for each column.
+        units: Units of columns that have any, by column: {"area": "µm²"}.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    units: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def column(self, name: str) -> list[Value]:
+        """Return a column's values; raise KeyError if there is no such column."""
+        if name not in self.columns:
+            raise KeyError(name)
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+
+def table_of(records: Sequence[Mapping[str, Value]], units: Mapping[str, str] = {}) -> Table:
+    """Return a table with a row for each record; columns come in the order of first appearance."""
+    columns = tuple(dict.fromkeys(name for record in records for name in record))
+    rows = tuple(tuple(record.get(name) for name in columns) for record in records)
+    return Table(columns, rows, units)
+
+
+def write_table(
+    path: Path,
+    table: Table,
+    title: str,
+    *,
+    image_column: str = "",
+    label_column: str = "",
+    findings: Mapping[str, str] = {},
+) -> Artifact:
+    """Write a table as CSV and return its artifact, with role "table".
+
+    Args:
+        path: The file, under the run's output folder.
+        table: What is written.
+        title: What the table shows, for its window: "Nuclei".
+        image_column: Column that names each row's image; "" if rows are about no image.
+        label_column: Column with the number of each row's object in that image's `Instances`
+            finding; "" if rows are about no objects.
+        findings: Ids of the `Instances` findings that `label_column` counts in, by the image's name
+            as in `image_column`; with the single key "" if there is one for all rows.
+
+    Raises:
+        FileProblem: The file cannot be written.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    try:
+        write_atomic(path, stream.getvalue().encode())
+    except OSError as error:
+        raise FileProblem(
+            f"the table cannot be written ({error.strerror or type(error).__name__})",
+            subject=str(path),
+            remedy="Choose an output folder with free space that you may write to.",
+        ) from error
+    options: dict[str, Any] = {
+        "units": dict(table.units),
+        "image_column": image_column,
+        "label_column": label_column,
+        "findings": dict(findings),
+        "rows": len(table.rows),
+    }
+    return Artifact(path, role="table", title=title, options=options)
+
+
+def read_table(path: Path) -> Table:
+    """Return the table in a CSV file; numbers become int or float, empty cells None.
+
+    Raises:
+        FileProblem: The file is no CSV table, or cannot be read.
+    """
+    try:
+        text = read_regular(path).decode("utf-8-sig")
+        lines = list(csv.reader(io.StringIO(text), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(path, type(error).__name__) from error
+    if not lines or not any(lines[0]):
+        raise _unreadable(path, "it is empty")
+    columns = tuple(lines[0])
+    if len(set(columns)) != len(columns):
+        raise _unreadable(path, "two columns have the same name")
+    rows = [line for line in lines[1:] if line]
+    if any(len(row) != len(columns) for row in rows) or len(rows) > MAX_ROWS:
+        raise _unreadable(path, "its rows have different lengths, or there are too many")
+    return Table(columns, tuple(tuple(_value(cell) for cell in row) for row in rows))
+
+
+def _unreadable(path: Path, why: str) -> FileProblem:
+    return FileProblem(
+        f"the table cannot be read ({why})",
+        subject=str(path),
+        remedy="Give a CSV file with a row of column names and one value per column.",
+    )
+
+
+def _value(cell: str) -> Value:
+    if cell in ("True", "False"):
+        return cell == "True"
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell or None
