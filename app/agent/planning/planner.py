@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent.image_reference import image_reference
+from app.agent.image_reference import image_reference, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
@@ -35,7 +35,7 @@ from app.agent.planning.plan import (
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.api import Approval, Tool, ToolSpec
-from app.tools.pack_plan import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Planner:
         If the scene has no plans, the planner's own plans are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
+        scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
@@ -123,6 +124,21 @@ def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
     """Return a tool's schema, with the JSON schema of its arguments."""
     repeatable = spec.approval in (Approval.READ, Approval.COMPUTE)
     return ToolSchema(spec.name, spec.description, parameters, spec.phrases, spec.title, repeatable)
+
+
+def _plans_for(scene: Scene) -> Plans:
+    """Return the packs' plans without the kinds of question that the current image excludes."""
+    note = scene.note()
+
+    def counts(kind: QuestionKind) -> bool:
+        if kind.only_for == Accepts():
+            return True
+        return note is not None and not unsuitable_image(kind.only_for, note)
+
+    packs = scene.plans.packs
+    owner = next((pack.pack for pack in packs if note is not None and pack.owns(note)), "")
+    fit = (replace(p, kinds=tuple(kind for kind in p.kinds if counts(kind))) for p in packs)
+    return Plans(fit, owner)
 
 
 def _decide(
