@@ -652,6 +652,11 @@
             <translation>ein Teil wird nicht gezeichnet: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>a part of its pixels is damaged or cut short</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>a part of the content is damaged and cannot be shown</source>
             <translation>ein Teil des Inhalts ist beschädigt und kann nicht gezeigt werden</translation>
@@ -668,7 +673,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a picture has no patient scale</source>
             <translation>ein Bild hat keinen Patientenmaßstab</translation>
         </message>
@@ -703,7 +708,7 @@
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a print resolution is no patient scale: ignored</source>
             <translation>eine Druckauflösung ist kein Patientenmaßstab: nicht beachtet</translation>
         </message>
@@ -1373,6 +1378,11 @@
             <translation>Bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Ask for a smaller region, or a level with fewer pixels</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1396,6 +1406,11 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>Ask for an export without compression, or in JPEG 2000</source>
             <translation>Bitten Sie um einen Export ohne Kompression oder in JPEG 2000</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>Ask for it again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1551,6 +1566,16 @@
             <translation>automatisch</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for this channel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1618,6 +1643,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Blank what lies in marked boxes: mark boxes over the text first (B)</source>
             <translation>Überdecken, was in markierten Kästen liegt: markieren Sie zuerst Kästen über dem Text (B)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Blue</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1827,6 +1857,21 @@
             <translation>von Hand geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Channels</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Channels together</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>channels together or one; previous, next channel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Check every line against the log's key</source>
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
@@ -1917,6 +1962,11 @@
             <translation>CheXagent</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Choose a colour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/export.py" />
             <source>Choose a file in a folder with free space that you may write to.</source>
             <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -1975,6 +2025,8 @@
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
+            <location filename="../../app/tools/plots.py" />
+            <location filename="../../app/tools/tables.py" />
             <source>Choose an output folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -2119,6 +2171,11 @@
             <translation>Klick, Links oder Rechts klappt ein und aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Click: the window follows the mouse, and tools get this channel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -2224,6 +2281,11 @@
             <translation>Farbtabelle: {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Colour of channel {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Colour {number}</source>
             <translation>Farbe {number}</translation>
@@ -2267,6 +2329,11 @@
             <location filename="../../app/tools/chest/registration.py" />
             <source>Comparing the greys</source>
             <translation>Grauwerte werden verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Composite</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2367,6 +2434,11 @@
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>converted from CMYK without a colour profile</source>
             <translation>aus CMYK ohne Farbprofil umgewandelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Coordinates are in pixels of that level</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2514,6 +2586,11 @@
             <translation>CT: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Ctrl + Alt + wheel, drag at the foot</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -2522,6 +2599,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
             <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Cyan</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2865,6 +2947,11 @@
             <translation>Die lange Achse ziehen, dann die Enden der kurzen verschieben</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Drag to go through the time points</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Drag to paint, with Shift to erase; [ and ] change the size</source>
             <translation>Ziehen malt, mit Umschalt radiert es; [ und ] ändern die Größe</translation>
@@ -3005,6 +3092,11 @@
             <translation>Ellipse</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Emission {nm} nm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Emphysema</source>
             <translation>Emphysem</translation>
@@ -3098,6 +3190,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Examining it</source>
             <translation>Wird untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Excitation {nm} nm</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3680,6 +3777,11 @@
             <translation>GIF (256 Farben; bewegt)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>Give a CSV file with a row of column names and one value per column.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
             <translation>Geben Sie eines davon an.</translation>
@@ -3688,6 +3790,11 @@
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>Give one such as http://127.0.0.1:11434/v1.</source>
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>go through the time points</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -3710,6 +3817,12 @@
             <translation>Grafik ohne Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Green</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
@@ -3968,7 +4081,7 @@
             <translation>Bild: {image}</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>ImageJ gives no unit of length</source>
             <translation>ImageJ gibt keine Längeneinheit an</translation>
         </message>
@@ -4503,6 +4616,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>it has {0} sections, not {1}</source>
             <translation>es hat {0} Schnitte, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>it has {0}, not {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -5098,17 +5216,17 @@
             <translation>der Name oder Pfad ist zu lang</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description declares an impossible number of planes</source>
             <translation>die OME-Beschreibung gibt eine unmögliche Zahl von Ebenen an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is damaged</source>
             <translation>die OME-Beschreibung ist beschädigt</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is not safe to read</source>
             <translation>die OME-Beschreibung kann nicht sicher gelesen werden</translation>
         </message>
@@ -5945,6 +6063,11 @@
             <translation>auf einer anderen Fassung dieses Bildes gemacht; nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Magenta</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Magnifier (hold its key)</source>
             <translation>Lupe (Taste halten)</translation>
@@ -6343,6 +6466,11 @@
             <translation>Name</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Name another level</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>name as the endpoint knows it</source>
             <translation>Name, wie ihn der Endpunkt kennt</translation>
@@ -6404,6 +6532,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Next channel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Next image or frame</source>
             <translation>Nächstes Bild oder Frame</translation>
         </message>
@@ -6421,6 +6554,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Next series</source>
             <translation>Nächste Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next time point</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -7314,9 +7452,19 @@
             <translation>optischer Pfad {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Orange</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Organisation of who verifies</source>
             <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Other…</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7417,6 +7565,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>partly applied</source>
             <translation>teilweise angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>parts of images cannot be read here</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -7738,6 +7891,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Previous channel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
         </message>
@@ -7757,9 +7915,19 @@
             <translation>Vorige Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous time point</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Previous viewport</source>
             <translation>Vorheriger Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>previous, next time point</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -8074,6 +8242,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Reasons against it</source>
             <translation>Gründe dagegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Red</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -8785,6 +8958,11 @@
             <translation>Alles auswählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Select channel {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>select it</source>
             <translation>auswählen</translation>
@@ -8983,6 +9161,11 @@
             <translation>Taste</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show all channels in their colours, or the selected one in grey</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Show all findings</source>
             <translation>Alle Befunde zeigen</translation>
@@ -8991,6 +9174,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show channel {name}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -9295,17 +9483,22 @@
             <translation>Zustand</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (ImageJ, in {0})</source>
             <translation>von der Datei angegeben (ImageJ, in {0})</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
+            <source>stated by the file (Micro-Manager)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (MPP of the slide scanner)</source>
             <translation>von der Datei angegeben (MPP des Objektträgerscanners)</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (OME PhysicalSize)</source>
             <translation>von der Datei angegeben (OME PhysicalSize)</translation>
         </message>
@@ -10301,12 +10494,12 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description is for an image of another size</source>
             <translation>die OME-Beschreibung gilt für ein Bild anderer Größe</translation>
         </message>
@@ -10384,6 +10577,21 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be written ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot names a table elsewhere</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10550,6 +10758,11 @@
             <translation>die Schichten sind um verschiedene Beträge gegeneinander verschoben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the slices of {0} cannot be read together here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the standard space {0}</source>
             <translation>der Standardraum {0}</translation>
@@ -10568,6 +10781,16 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
             <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be read ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be written ({0})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -10628,6 +10851,11 @@
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>the volume has no voxels</source>
             <translation>das Volumen hat keine Voxel</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the volume of {0} would take {1} GB of memory, and at most {2} GB are given to a tool</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveform_values.py" />
@@ -11157,6 +11385,11 @@
             <translation>Zeit</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Time point</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
@@ -11432,6 +11665,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>Use single depths, or a smaller image.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -11926,6 +12164,11 @@
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Writing the PNG</source>
             <translation>PNG wird geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Yellow</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />

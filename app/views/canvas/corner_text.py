@@ -284,7 +284,8 @@ def place_lines(shown: Shown) -> Lines:
     instance, frame = shown.instance, shown.frame
     place, count = shown.position
     number = ""
-    if instance.frames > 1:
+    axes = instance.axes
+    if instance.frames > 1 and (axes is None or len(axes.channels) * axes.times == 1):
         section = instance.kind == REFORMAT
         what = tr("Section {number} / {count}") if section else tr("Frame {number} / {count}")
         what = tr(_PARTS[instance.content]) if instance.content in _PARTS else what
