@@ -280,7 +280,8 @@ class Viewport:
     def _prepared(self, frame: Frame) -> Frame:
         """Return a decoded frame with the series' automatic window and the presentation state."""
         lent = self.lent_window if self.instance and self.instance.kind == REFORMAT else None
-        whole = prepared(frame, lent, self.automatic, self.presented(self.frame_index))
+        automatic = self._automatic.get(self._channel_of(frame.ref.frame))
+        whole = prepared(frame, lent, automatic, self.presented(self.frame_index))
         channels = tuple(self._prepared_channel(one) for one in frame.channels)
         return replace(whole, channels=channels) if channels else whole
 

@@ -73,6 +73,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n channels</source>
+            <extracomment>Singular: %n channel</extracomment>
+            <translation>
+                <numerusform>%n Kanal</numerusform>
+                <numerusform>%n Kanäle</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>%n copies</source>
             <extracomment>Singular: %n copy</extracomment>
@@ -97,6 +106,15 @@
             <translation>
                 <numerusform>%n Tag zuvor</numerusform>
                 <numerusform>%n Tage zuvor</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n depths</source>
+            <extracomment>Singular: %n depth</extracomment>
+            <translation>
+                <numerusform>%n Tiefe</numerusform>
+                <numerusform>%n Tiefen</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -383,6 +401,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n time points</source>
+            <extracomment>Singular: %n time point</extracomment>
+            <translation>
+                <numerusform>%n Zeitpunkt</numerusform>
+                <numerusform>%n Zeitpunkte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -654,7 +681,7 @@
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>a part of its pixels is damaged or cut short</source>
-            <translation type="unfinished" />
+            <translation>ein Teil der Pixel ist beschädigt oder abgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
@@ -1380,7 +1407,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Ask for a smaller region, or a level with fewer pixels</source>
-            <translation type="unfinished" />
+            <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -1568,12 +1595,12 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Automatic window for this channel</source>
-            <translation type="unfinished" />
+            <translation>Automatische Fensterung für diesen Kanal</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Automatic window for {name}</source>
-            <translation type="unfinished" />
+            <translation>Automatische Fensterung für {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -1647,7 +1674,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Blue</source>
-            <translation type="unfinished" />
+            <translation>Blau</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1859,17 +1886,17 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Channels</source>
-            <translation type="unfinished" />
+            <translation>Kanäle</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Channels together</source>
-            <translation type="unfinished" />
+            <translation>Kanäle zusammen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>channels together or one; previous, next channel</source>
-            <translation type="unfinished" />
+            <translation>Kanäle zusammen oder einer; voriger, nächster Kanal</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -1964,7 +1991,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Choose a colour</source>
-            <translation type="unfinished" />
+            <translation>Farbe wählen</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/export.py" />
@@ -2173,7 +2200,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Click: the window follows the mouse, and tools get this channel</source>
-            <translation type="unfinished" />
+            <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -2283,7 +2310,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Colour of channel {name}</source>
-            <translation type="unfinished" />
+            <translation>Farbe von Kanal {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -2333,7 +2360,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Composite</source>
-            <translation type="unfinished" />
+            <translation>Überlagert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2438,7 +2465,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Coordinates are in pixels of that level</source>
-            <translation type="unfinished" />
+            <translation>Koordinaten sind in Pixeln dieser Ebene</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2588,7 +2615,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Ctrl + Alt + wheel, drag at the foot</source>
-            <translation type="unfinished" />
+            <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -2603,7 +2630,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Cyan</source>
-            <translation type="unfinished" />
+            <translation>Cyan</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2949,7 +2976,7 @@
         <message>
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Drag to go through the time points</source>
-            <translation type="unfinished" />
+            <translation>Ziehen, um die Zeitpunkte durchzugehen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -3094,7 +3121,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Emission {nm} nm</source>
-            <translation type="unfinished" />
+            <translation>Emission {nm} nm</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -3194,7 +3221,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Excitation {nm} nm</source>
-            <translation type="unfinished" />
+            <translation>Anregung {nm} nm</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3794,7 +3821,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>go through the time points</source>
-            <translation type="unfinished" />
+            <translation>die Zeitpunkte durchgehen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -3819,7 +3846,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Green</source>
-            <translation type="unfinished" />
+            <translation>Grün</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -4620,7 +4647,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>it has {0}, not {1}</source>
-            <translation type="unfinished" />
+            <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -6065,7 +6092,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Magenta</source>
-            <translation type="unfinished" />
+            <translation>Magenta</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6468,7 +6495,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Name another level</source>
-            <translation type="unfinished" />
+            <translation>Eine andere Ebene nennen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -6533,7 +6560,7 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Next channel</source>
-            <translation type="unfinished" />
+            <translation>Nächster Kanal</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6558,7 +6585,7 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Next time point</source>
-            <translation type="unfinished" />
+            <translation>Nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -7454,7 +7481,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Orange</source>
-            <translation type="unfinished" />
+            <translation>Orange</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -7464,7 +7491,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Other…</source>
-            <translation type="unfinished" />
+            <translation>Andere…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7569,7 +7596,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>parts of images cannot be read here</source>
-            <translation type="unfinished" />
+            <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -7892,7 +7919,7 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous channel</source>
-            <translation type="unfinished" />
+            <translation>Voriger Kanal</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7917,7 +7944,7 @@
         <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Previous time point</source>
-            <translation type="unfinished" />
+            <translation>Voriger Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -7927,7 +7954,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>previous, next time point</source>
-            <translation type="unfinished" />
+            <translation>voriger, nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -8246,7 +8273,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Red</source>
-            <translation type="unfinished" />
+            <translation>Rot</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -8960,7 +8987,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Select channel {name}</source>
-            <translation type="unfinished" />
+            <translation>Kanal {name} auswählen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -9163,7 +9190,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Show all channels in their colours, or the selected one in grey</source>
-            <translation type="unfinished" />
+            <translation>Alle Kanäle in ihren Farben zeigen oder den ausgewählten in Grau</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9178,7 +9205,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Show channel {name}</source>
-            <translation type="unfinished" />
+            <translation>Kanal {name} zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -9490,7 +9517,7 @@
         <message>
             <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (Micro-Manager)</source>
-            <translation type="unfinished" />
+            <translation>von der Datei angegeben (Micro-Manager)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_metadata.py" />
@@ -10760,7 +10787,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>the slices of {0} cannot be read together here</source>
-            <translation type="unfinished" />
+            <translation>die Schichten von {0} können hier nicht zusammen gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -10855,7 +10882,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>the volume of {0} would take {1} GB of memory, and at most {2} GB are given to a tool</source>
-            <translation type="unfinished" />
+            <translation>das Volumen von {0} bräuchte {1} GB Speicher, und ein Werkzeug erhält höchstens {2} GB</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveform_values.py" />
@@ -11387,7 +11414,7 @@
         <message>
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Time point</source>
-            <translation type="unfinished" />
+            <translation>Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11669,7 +11696,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>Use single depths, or a smaller image.</source>
-            <translation type="unfinished" />
+            <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12168,7 +12195,7 @@
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Yellow</source>
-            <translation type="unfinished" />
+            <translation>Gelb</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />

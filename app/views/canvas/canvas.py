@@ -432,6 +432,7 @@ class Canvas(ImageView):
             self._refit = True
         if changed := other or last is None or last.presentation is not job.presentation:
             self._lay_out(job.frame)
+        changed = changed or last is None or _channels(last) != _channels(job)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         refit = other and self._refit
         self.show_patches(picture.patches, size, aspect, refit=refit, on_screen=picture.on_screen)
@@ -1092,6 +1093,10 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,
     }
+
+
+def _channels(job: Job) -> tuple[object, ...]:
+    return job.display.together, job.display.channels
 
 
 def _kind(instance: Instance | None) -> str:
