@@ -173,6 +173,7 @@ class ToolSpec:
         hosts: Host names that a tool with `approval` SEND contacts in every call.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
         icon: Name of a file in resources/icons without its suffix; "" for the wrench icon.
+        other_names: Further names by which a language model or a script may call the tool.
         labels: Labels of findings that always have the same colour, whatever was found before them,
             the most important first. The first three have colours that no other label gets.
     """
@@ -193,6 +194,7 @@ class ToolSpec:
     title: str = ""
     icon: str = ""
     labels: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from PySide6.QtCore import QDate, QLocale
 
 from app import paths
 from app.errors import SightlineError
-from app.imaging.findings import Finding, State
+from app.imaging.findings import Finding, Instances, State
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Instance, Plane, Series, Spacing, Window
@@ -50,6 +51,7 @@ def error_text(error: SightlineError) -> str:
     return SightlineError(reason, subject=error.subject, remedy=remedy).text
 
 
+@lru_cache(maxsize=256)
 def one_line(text: str) -> str:
     """Return a text on one line, without control characters and direction-changing characters."""
     return " ".join(_CONTROL.sub(" ", text).split())
@@ -217,6 +219,8 @@ def value_text(finding: Finding) -> str:
     """
     if finding.value is None:
         return _unmeasured_text(finding)
+    if isinstance(finding.geometry, Instances):
+        return number(finding.value)  # the label says of what: "Nuclei 125"
     units = one_line(finding.units)
     if drawing.is_measurement(finding):
         # Long lines too have tenths of a millimetre, as callipers do.

@@ -165,13 +165,16 @@ class Enforcer:
             return False
         return _arguments_after(rule, cause) is not None
 
-    def _pending(self) -> Iterator[tuple[Successor, LoggedCall]]:
-        """Yield each mandatory successor that has not run, with the call that it must follow."""
+    def _pending(self, *, before_others: bool = False) -> Iterator[tuple[Successor, LoggedCall]]:
+        """Yield each mandatory successor that has not run, with the call that it must follow.
+
+        With `before_others`, also those that are recommended before any other tool.
+        """
         seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self._record.of_this_run():
             if not cause.message.ok:
                 continue
-            for rule in self._follow(cause.call.name):
+            for rule in self._follow(cause.call.name, before_others=before_others):
                 if not self._due(rule, cause):
                     continue
                 last = self._record.latest((rule.then,), cause.images, ok=False)
@@ -252,11 +255,15 @@ class Enforcer:
             fed.append(item.argument)
         return fed
 
-    def _follow(self, tool: str) -> list[Successor]:
-        """Return the rules that say what must follow this tool after it succeeded."""
+    def _follow(self, tool: str, *, before_others: bool = False) -> list[Successor]:
+        """Return the rules that say what must follow this tool after it succeeded.
+
+        With `before_others`, also what should follow it before any other tool does.
+        """
         after = self._plans.successors(tool, self._intent.kinds)
         # Nothing follows itself: that would never end.
-        return [r for r in after if r.mandatory and r.then != tool and self._may(r.then)]
+        due = [r for r in after if r.mandatory or (before_others and r.before_others)]
+        return [r for r in due if r.then != tool and self._may(r.then)]
 
     def _better(self, call: ToolCall, tool: Tool) -> Proceed | Refusal | None:
         """Return the better tool that replaces one of low priority which the user did not name."""
@@ -282,7 +289,7 @@ class Enforcer:
 
     def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
         """Return the successor of an earlier call that must run before this call."""
-        for rule, cause in self._pending():
+        for rule, cause in self._pending(before_others=True):
             if call.name == rule.then or call.name in self._leading_to(rule):
                 continue
             ruling = self._force(rule, cause, call)

@@ -334,7 +334,7 @@ class Canvas(ImageView):
         if not same:
             self._press = self._drag_from = None  # a drag goes on in no other image
             self._clear()
-        self.status_changed.emit()
+            self.status_changed.emit()
 
     def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
         """Return whether two images, acquired or reformatted, are of one series."""
@@ -389,7 +389,7 @@ class Canvas(ImageView):
                 if not self._texts.isActive():
                     self._texts.start()
             else:
-                self._update_overlay(soon=True)
+                self._update_overlay()
             self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
@@ -445,7 +445,8 @@ class Canvas(ImageView):
             self._drop_mark()
             self._follow_marks()
             self._taking = False
-            self.status_changed.emit()
+            if last is None:
+                self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
             # The display has changed since this picture was requested, e.g. in a drag.
             self._render(replace(job, display=model.display, before=picture))
@@ -453,10 +454,8 @@ class Canvas(ImageView):
         if other:
             self.magnifier.refresh()
         if changed or self.shown_window != window:
-            self._update_overlay(soon=True)  # the scene paints in the next turn of the event loop
+            self._update_overlay()
             self.picture_changed.emit()
-        else:  # a step of a drag: only the greys are new, the rest was updated with the window
-            self.overlay.catch_up()
 
     def _is_on_the_way(self, job: Job) -> bool:
         """Return whether a late picture is of a frame that the user is scrolling past.
@@ -587,11 +586,11 @@ class Canvas(ImageView):
 
     # Overlay
 
-    def _update_overlay(self, *, soon: bool = False) -> None:
+    def _update_overlay(self) -> None:
         if self._taking:
             return  # it is updated once the picture is taken
         self._texts.stop()
-        self.overlay.set_corners(self._corners(), soon=soon)
+        self.overlay.set_corners(self._corners())
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
         self._show_color_bar()
@@ -746,15 +745,23 @@ class Canvas(ImageView):
 
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; return the id of the finding there, or ""."""
-        hit = ""
+        hit, number = "", 0
         self._cursor = position
         if position is not None:
+            at = self.to_image(position)
             label = self.overlay.chip_at(position)
-            hit = label.chip.id if label else self.findings_layer.hit(self.to_image(position))
-        self.findings_layer.hover(hit)
+            hit = label.chip.id if label else self.findings_layer.hit(at)
+            number = 0 if label else self.findings_layer.object_at(hit, at)
+        self.findings_layer.hover(hit, number)
         self.overlay.point_at(position)
         self.overlay.set_corners(self._corners())
         return hit
+
+    def _select_at(self, position: QPointF) -> None:
+        """Select the finding at a position (px), and which of its objects it is."""
+        hit = self._hover(position)
+        number = self.findings_layer.object_at(hit, self.to_image(position))
+        self._workspace.annotations.select(hit, number)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         self.activated.emit()
@@ -830,12 +837,12 @@ class Canvas(ImageView):
             return
         if self.mover.active and ev.button() == Qt.MouseButton.LeftButton:
             if not self.mover.release():
-                self._workspace.annotations.select(self._hover(ev.position()))
+                self._select_at(ev.position())
             return
         if self._press is None:
             left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
             if left and not self.drawing_tool.release(ev.position()):
-                self._workspace.annotations.select(self._hover(ev.position()))
+                self._select_at(ev.position())
             return
         right = ev.button() == Qt.MouseButton.RightButton
         zooming = right and self._press[1] is Drag.ZOOM
@@ -846,7 +853,7 @@ class Canvas(ImageView):
         if zooming:
             self.menu_wanted.emit(ev.globalPosition().toPoint())
         elif ev.button() == Qt.MouseButton.LeftButton:
-            self._workspace.annotations.select(self._hover(ev.position()))
+            self._select_at(ev.position())
 
     def _drop_mark(self) -> None:
         """Put a mark back that is being dragged, as its image is no longer shown."""
